@@ -1,0 +1,45 @@
+# Each target does all of its own set-up in .venv; Python 3.11, pip, venv and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+# One thread per worker; every process shares one cache of compiled functions.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
+	NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba FIELDGUIDE_CACHE=$(CURDIR)/.cache/fieldguide
+
+.PHONY: demo test check bench docs clean
+
+demo: .venv/installed
+	$(BIN)/fieldguide demo --out out/demo
+
+test: .venv/installed-dev
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
+
+check: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed-dev
+	$(BIN)/python benchmarks/run.py --out out/bench $(if $(DATA),--data $(DATA))
+
+docs: .venv/installed-dev
+	$(BIN)/python docs/make.py
+
+clean:
+	rm -rf .venv .cache out
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Fieldguide needs Python 3.11 or newer; name one with make PYTHON=…")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	@echo "Installing into .venv (a minute or two the first time) …"
+	$(PIP) install -e .
+	@touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	@echo "Installing into .venv, with the tools for development …"
+	$(PIP) install -e '.[dev,bench]'
+	@touch $@ .venv/installed

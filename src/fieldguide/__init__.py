@@ -1,0 +1,37 @@
+"""Fieldguide: turn many images into a field guide.
+
+A tree of the collection in words, a key that names a new find, and a page to browse. The names
+below are loaded when they are first used, so that ``import fieldguide`` is quick.
+"""
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fieldguide.collection import Collection
+    from fieldguide.describe import AgglomerativeTree
+    from fieldguide.features import DeepFeatures
+    from fieldguide.guide import Guide
+    from fieldguide.identify import OneVsAllClassifier
+
+_HOME = {
+    "AgglomerativeTree": "fieldguide.describe",
+    "Collection": "fieldguide.collection",
+    "DeepFeatures": "fieldguide.features",
+    "Guide": "fieldguide.guide",
+    "OneVsAllClassifier": "fieldguide.identify",
+}
+
+__all__ = ["AgglomerativeTree", "Collection", "DeepFeatures", "Guide", "OneVsAllClassifier"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name == "__version__":
+        return metadata.version("fieldguide")
+    raise AttributeError(f"module 'fieldguide' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,5 @@
+"""``python -m fieldguide`` is ``fieldguide``."""
+
+from fieldguide.cli import main
+
+main()

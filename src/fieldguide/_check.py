@@ -1,0 +1,29 @@
+"""Checks of arguments, with messages of one form: what is wrong, what is allowed, what to do."""
+
+from collections.abc import Collection as Choices
+from typing import Any
+
+from fieldguide.errors import FieldguideError
+
+
+def check_choice(owner: str, name: str, value: Any, allowed: Choices[Any]) -> None:
+    """Refuse a ``value`` that is not one of ``allowed``."""
+    if value not in allowed:
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise InvalidArgument(f"{name} of {owner} must be one of {choices}; got {value!r}.")
+
+
+def check_number(
+    owner: str, name: str, value: Any, low: float, high: float, *, integer: bool = False
+) -> None:
+    """Refuse a ``value`` that is not a number in [low, high]."""
+    is_number = isinstance(value, int) if integer else isinstance(value, (int, float))
+    if isinstance(value, bool) or not is_number or not low <= value <= high:
+        what = "a whole number" if integer else "a number"
+        raise InvalidArgument(
+            f"{name} of {owner} must be {what} in [{low:g}, {high:g}]; got {value!r}."
+        )
+
+
+class InvalidArgument(FieldguideError, ValueError):
+    """An argument outside what is allowed."""

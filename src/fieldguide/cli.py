@@ -1,0 +1,401 @@
+"""The command line: the only part of the package that prints.
+
+Heavy packages are imported inside the commands, so that ``--help`` is quick.
+"""
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fieldguide.errors import FieldguideError
+
+if TYPE_CHECKING:
+    from fieldguide.collection import Collection
+    from fieldguide.guide import Answer, Guide
+
+app = typer.Typer(
+    name="fieldguide",
+    help="Turn many images into a field guide: a tree in words, a key, and a page to browse.\n\n"
+    "Start with [bold]fieldguide demo[/bold], then "
+    "[bold]fieldguide build FOLDER --out GUIDE[/bold] and [bold]fieldguide serve GUIDE[/bold].",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+GuideFolder = Annotated[
+    Path, typer.Argument(metavar="GUIDE", help="A guide made by 'fieldguide build'.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
+Embedder = Annotated[
+    Path | None,
+    typer.Option(help="An ONNX file in place of the built-in network.", show_default=False),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(help="Port to listen on; by default the first free one from 8000."),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Print an error as one line and leave with code 2, or 130 for Ctrl-C."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, debug: bool = False, **kwargs: Any) -> None:
+        try:
+            command(*args, debug=debug, **kwargs)
+        except KeyboardInterrupt:
+            _complain("Stopped. Run the same command again and it goes on where it stopped.")
+            raise typer.Exit(130) from None
+        except FieldguideError as error:
+            if debug:
+                raise
+            _complain(str(error))
+            raise typer.Exit(2) from None
+        except (OSError, MemoryError) as error:
+            if debug:
+                raise
+            _complain(f"{error or 'There is not enough memory'}. Add --debug to see where.")
+            raise typer.Exit(2) from None
+
+    return wrapped
+
+
+@app.command()
+@_one_line_errors
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the guide.")] = Path("fieldguide-demo"),
+    serve: Annotated[
+        bool | None,
+        typer.Option("--serve/--no-serve", help="Serve the page; by default when on a terminal."),
+    ] = None,
+    port: Port = None,
+    debug: Debug = False,
+) -> None:
+    """Build the guide of the embedded collection, and show it.
+
+    The collection is drawn by code: birds, fishes, beetles, leaves and more.
+    The second time, the guide is there already and the page opens at once.
+    """
+    from fieldguide.guide.demo import demo_collection, finished_demo, mark_demo
+
+    guide = finished_demo(out)
+    if guide is None:
+        with _Reporter() as report:
+            collection = demo_collection(report)
+            guide = _build(collection, out, report, title="Specimens")
+        mark_demo(out)
+    _print_summary(guide)
+    if serve if serve is not None else sys.stdout.isatty():
+        _serve(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty())
+
+
+@app.command()
+@_one_line_errors
+def build(
+    folder: Annotated[Path, typer.Argument(help="Folder of images, with sub-folders or without.")],
+    out: Annotated[Path, typer.Option(help="Folder for the guide, outside the images' folder.")],
+    title: Annotated[str | None, typer.Option(help="Shown on the page.")] = None,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            help="Where an image's kind comes from: 'parent' (the folder that holds it), 'top' "
+            "(the first folder below FOLDER) or 'none'."
+        ),
+    ] = "parent",
+    sidecar: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file with a column 'path', and optionally 'label', 'keywords' and columns "
+            "of attributes.",
+            show_default=False,
+        ),
+    ] = None,
+    embedder: Embedder = None,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    max_megapixels: Annotated[
+        float, typer.Option(help="Larger pictures are listed as unreadable.")
+    ] = 80,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Build the guide of a folder of images, or bring it up to date.
+
+    Kinds come from the sub-folders. Files that cannot be read are listed and skipped.
+    Nothing is written into FOLDER. A build that was stopped goes on where it stopped,
+    and a second build reads only new and changed files.
+
+    Example: fieldguide build photos --out photos-guide
+    """
+    from fieldguide.collection import Collection
+
+    collection = Collection.from_folder(
+        folder, kinds=kinds, sidecar=sidecar, max_pixels=round(max_megapixels * 1e6)
+    )
+    with _Reporter(quiet=as_json) as report:
+        guide = _build(
+            collection, out, report, title=title, embedder=embedder, seed=seed, n_jobs=jobs
+        )
+    if as_json:
+        _print_json({**guide.about, "guide": str(out), "summary": guide.summary})
+        return
+    _print_summary(guide)
+    print(f"Look at it: fieldguide serve {out}")
+
+
+@app.command()
+@_one_line_errors
+def describe(
+    guide: GuideFolder,
+    depth: Annotated[int | None, typer.Option(help="Levels to show.", show_default=False)] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Print the tree of a guide in words."""
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    if as_json:
+        _print_json(_branch_as_json(opened, 0, depth))
+    elif sys.stdout.isatty():
+        _print_tree(opened, depth)
+    else:
+        print(opened.describe(max_depth=depth))
+
+
+@app.command()
+@_one_line_errors
+def identify(
+    guide: GuideFolder,
+    images: Annotated[list[Path], typer.Argument(help="Image files to name.")],
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say what each image is, what else it might be, and where it belongs in the tree."""
+    from fieldguide.errors import UnreadableImageError
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    if embedder is not None:
+        opened.use_embedder(embedder)
+    n_failed = 0
+    results: list[dict[str, Any]] = []
+    for image in images:
+        try:
+            answer = opened.identify([image])[0]
+        except UnreadableImageError as error:
+            n_failed += 1
+            results.append({"image": str(image), "error": str(error)})
+            if not as_json:
+                _complain(str(error))
+            continue
+        results.append({"image": str(image), **_answer_as_json(opened, answer)})
+        if not as_json:
+            _print_answer(opened, image, answer)
+    if as_json:
+        _print_json(results)
+    if n_failed:
+        raise typer.Exit(2)
+
+
+@app.command()
+@_one_line_errors
+def serve(
+    guide: GuideFolder,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other machines can reach 0.0.0.0.")
+    ] = "127.0.0.1",
+    port: Port = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    embedder: Embedder = None,
+    debug: Debug = False,
+) -> None:
+    """Serve the page of a guide until Ctrl-C."""
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    if embedder is not None:
+        opened.use_embedder(embedder)
+    _serve(opened, host, port, open_browser=browser and sys.stdout.isatty())
+
+
+@app.command()
+@_one_line_errors
+def export(
+    guide: GuideFolder,
+    site: Annotated[Path, typer.Argument(metavar="SITE", help="Folder to make.")],
+    overwrite: Annotated[
+        bool, typer.Option(help="Replace SITE even when it is not an earlier export.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Write the page as plain files that open without a server (SITE/index.html)."""
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    with _Reporter() as report:
+        first = opened.export_site(site, overwrite=overwrite, progress=report)
+    print(f"Open {first}")
+
+
+def _build(collection: "Collection", out: Path, report: "_Reporter", **options: Any) -> "Guide":
+    from fieldguide.guide import Guide
+
+    return Guide.build(collection, out, progress=report, **options)
+
+
+def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -> None:
+    from fieldguide.site import serve as serve_site
+
+    def announce(address: str) -> None:
+        print(f"The page is at {address} (Ctrl-C ends it)", flush=True)
+
+    serve_site(guide, host, port, open_browser=open_browser, announce=announce)
+
+
+class _Reporter:
+    """Progress: a bar on a terminal, a line per step in a log, nothing when quiet."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._step = ""
+        self._tenth = -1
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "_Reporter":
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
+
+            self._bar = Progress(
+                TextColumn("{task.description:<20}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        if self._bar is not None:
+            if step != self._step:
+                self._step = step
+                if self._task is not None:
+                    self._bar.remove_task(self._task)
+                self._task = self._bar.add_task(step, total=total)
+            self._bar.update(self._task, completed=done, total=total)
+        elif not self._quiet:
+            self._print_line(step, done, total)
+
+    def _print_line(self, step: str, done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if step != self._step:
+            print(step if total == 1 else f"{step}: {done:,} of {total:,}", file=sys.stderr)
+        elif tenth > self._tenth and total > 1:
+            print(f"{step}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+        self._step, self._tenth = step, tenth
+
+
+def _complain(sentence: str) -> None:
+    print(f"fieldguide: {sentence}", file=sys.stderr)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _print_summary(guide: "Guide") -> None:
+    print(f"{guide.title}: {guide.summary}")
+    if guide.unreadable:
+        print(f"{len(guide.unreadable):,} files were skipped:")
+        for file in guide.unreadable[:10]:
+            print(f"  {file.path}: {file.reason}")
+        if len(guide.unreadable) > 10:
+            print("  … all of them stand on the page 'About this guide'")
+    print(f"The guide is in {guide.folder}")
+
+
+def _print_tree(guide: "Guide", depth: int | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    def label(branch: int) -> str:
+        node = guide.branches[branch]
+        words = escape(", ".join(node.words) or guide.title)
+        kinds = escape(", ".join(name for name, _ in node.kinds[:3]))
+        more = " …" if len(node.kinds) > 3 else ""
+        return f"[bold]{words}[/bold] [dim]{node.count:,}  {kinds}{more}[/dim]"
+
+    trees = {0: Tree(label(0), guide_style="dim")}
+    for node in guide.branches[1:]:
+        if depth is None or node.depth <= depth:
+            assert node.parent is not None
+            trees[node.id] = trees[node.parent].add(label(node.id))
+    Console().print(trees[0])
+
+
+def _branch_as_json(guide: "Guide", branch: int, depth: int | None) -> dict[str, Any]:
+    node = guide.branches[branch]
+    children = node.children if depth is None or node.depth < depth else ()
+    return {
+        "branch": node.id,
+        "words": list(node.words),
+        "count": node.count,
+        "sure": round(node.sure, 4),
+        "kinds": dict(node.kinds),
+        "branches": [_branch_as_json(guide, child, depth) for child in children],
+    }
+
+
+def _answer_as_json(guide: "Guide", answer: "Answer") -> dict[str, Any]:
+    return {
+        "kinds": [{"name": name, "probability": round(p, 4)} for name, p in answer.kinds],
+        "branch": {"id": answer.branch, "sentence": guide.sentence(answer.branch)},
+        "words": [{"word": word, "score": round(s, 4)} for word, s in answer.words],
+        "neighbours": [s.path for s in guide.specimens(answer.neighbours)],
+    }
+
+
+def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:
+    print(image)
+    if answer.kinds:
+        (name, probability), *others = answer.kinds
+        print(f"  {name} ({probability:.0%})")
+        runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
+        if runners:
+            print(f"  or {', '.join(runners)}")
+    print(f"  in {guide.sentence(answer.branch)}")
+    if answer.words:
+        print(f"  shows {', '.join(word for word, _ in answer.words[:8])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+"""A collection: many images, what their owner says of them, and what could not be used.
+
+Nothing is decoded when a collection is made: a folder is listed, arrays are kept as they are.
+Pictures are decoded one at a time, when somebody asks for them.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from fieldguide._check import check_choice
+from fieldguide.collection.folder import list_files, read_sidecar
+from fieldguide.collection.images import MAX_PIXELS, Picture, read_file, read_picture
+from fieldguide.errors import CollectionError
+
+KIND_RULES = ("parent", "top", "none")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One image of a collection, before it is read."""
+
+    path: str  # relative, forward slashes
+    kind: str | None = None
+    keywords: tuple[str, ...] = ()
+    stamp: str = ""  # changes when the file does
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Images with their labels and attributes.
+
+    Make one with :meth:`from_folder` or :meth:`from_arrays`.
+
+    Attributes
+    ----------
+    name : str
+        What to call it: the name of the folder.
+    items : tuple of Item
+        Ordered by path.
+    attributes : ndarray of shape (n_items, n_attributes) or None
+        The owner's annotation in [0, 1]; NaN where it is missing.
+    attribute_names : tuple of str
+    skipped : tuple of (path, reason)
+        What was seen in the folder and is not a candidate.
+    folder : Path or None
+        Where the images are; None for arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.collection import Collection
+    >>> pictures = np.zeros((2, 32, 32, 3), dtype=np.uint8)
+    >>> collection = Collection.from_arrays(pictures, ["owl", "wren"])
+    >>> len(collection), collection.items[0].kind
+    (2, 'owl')
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    attributes: np.ndarray | None = None
+    attribute_names: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    max_pixels: int = MAX_PIXELS
+    folder: Path | None = field(default=None, repr=False)
+    _arrays: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: str | os.PathLike,
+        *,
+        kinds: str = "parent",
+        sidecar: str | os.PathLike | None = None,
+        max_pixels: int = MAX_PIXELS,
+    ) -> "Collection":
+        """List a folder of images, and its sub-folders.
+
+        Hidden files are passed over. A link that leaves the folder is not followed. Nothing is
+        written into the folder.
+
+        Parameters
+        ----------
+        folder : path
+        kinds : {"parent", "top", "none"}
+            Where a kind comes from: the folder that holds the image, the first folder below
+            ``folder``, or nowhere. An image directly in ``folder`` has no kind.
+        sidecar : path, optional
+            A CSV file with a column ``path`` (relative to ``folder``); optionally ``label`` and
+            ``keywords`` (separated by ``;``); every other column is an attribute, with values
+            from 0 to 1, yes/no or true/false, empty where unknown. Only the images that it names
+            are used, and their kinds come from it when it has ``label``.
+        max_pixels : int
+            Larger pictures are counted among the unreadable ones.
+        """
+        check_choice("Collection.from_folder", "kinds", kinds, KIND_RULES)
+        root = Path(folder)
+        if not root.exists():
+            raise CollectionError(f"There is no folder {str(root)!r}; check the path.")
+        if not root.is_dir():
+            raise CollectionError(
+                f"{str(root)!r} is a file; give the folder that holds the images."
+            )
+        files, skipped = list_files(root)
+        if sidecar is None:
+            items = tuple(
+                Item(path, _kind_of(path, kinds), stamp=stamp) for path, stamp in files.items()
+            )
+            return cls(
+                root.resolve().name,
+                items,
+                skipped=tuple(skipped),
+                max_pixels=max_pixels,
+                folder=root,
+            )
+        table = read_sidecar(Path(sidecar))
+        items_list: list[Item] = []
+        rows: list[int] = []
+        for row, path in enumerate(table.paths):
+            if path not in files:
+                skipped.append((path, "named in the sidecar, but there is no such file"))
+                continue
+            kind = table.labels[row] if table.labels is not None else _kind_of(path, kinds)
+            items_list.append(Item(path, kind, table.keywords[row], files[path]))
+            rows.append(row)
+        order = sorted(range(len(rows)), key=lambda i: items_list[i].path)
+        return cls(
+            root.resolve().name,
+            tuple(items_list[i] for i in order),
+            attributes=table.attributes[[rows[i] for i in order]] if table.names else None,
+            attribute_names=table.names,
+            skipped=tuple(skipped),
+            max_pixels=max_pixels,
+            folder=root,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        images: Sequence[Any] | np.ndarray,
+        labels: Iterable[Any] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        attributes: np.ndarray | None = None,
+        attribute_names: Sequence[str] = (),
+        name: str = "images",
+    ) -> "Collection":
+        """Take images that are already in memory.
+
+        Parameters
+        ----------
+        images : sequence of arrays or Pillow images
+            Grey (h, w) or colour (h, w, 3 or 4); 8-bit, or floats in [0, 1].
+        labels : sequence, optional
+            A kind per image; None for an image without one.
+        names : sequence of str, optional
+            Unique file names; made up from the kind and a number when missing.
+        attributes : array of shape (n, n_attributes), optional
+            In [0, 1]; NaN where unknown.
+        attribute_names : sequence of str
+        name : str
+            What to call the collection.
+        """
+        arrays = [_to_uint8(image, i) for i, image in enumerate(images)]
+        if not arrays:
+            raise CollectionError("No images were given; give at least one.")
+        kinds = [None if k is None else str(k) for k in labels] if labels is not None else None
+        if kinds is not None and len(kinds) != len(arrays):
+            raise CollectionError(
+                f"There are {len(arrays)} images but {len(kinds)} labels; give one label each."
+            )
+        if names is None:
+            folders = [f"{k}/" if k else "" for k in kinds] if kinds else [""] * len(arrays)
+            names = [f"{folder}{i:06d}.png" for i, folder in enumerate(folders)]
+        if len(names) != len(arrays) or len(set(names)) != len(names):
+            raise CollectionError("names must hold one different name for each image.")
+        table = _check_attributes(attributes, attribute_names, len(arrays))
+        order = sorted(range(len(arrays)), key=lambda i: names[i])
+        items = tuple(
+            Item(names[i], kinds[i] if kinds else None, stamp=_digest(arrays[i].tobytes()))
+            for i in order
+        )
+        return cls(
+            name,
+            items,
+            attributes=None if table is None else table[order],
+            attribute_names=tuple(attribute_names),
+            _arrays=tuple(arrays[i] for i in order),
+        )
+
+    def picture(self, i: int, *, at_least_px: int = 0) -> tuple[Picture, str]:
+        """Decode image ``i``; return it with a digest of its content."""
+        if self._arrays is not None:
+            array = self._arrays[i]
+            image = Image.fromarray(array)
+            return Picture(image, image.width, image.height), _digest(array.tobytes())
+        assert self.folder is not None
+        data = read_file(self.folder / self.items[i].path)
+        picture = read_picture(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
+        return picture, _digest(data)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Decode one image after the other, as uint8 arrays of shape (h, w, 3)."""
+        for i in range(len(self)):
+            yield np.asarray(self.picture(i)[0].image)
+
+
+def _kind_of(path: str, rule: str) -> str | None:
+    parts = path.split("/")[:-1]
+    if rule == "none" or not parts:
+        return None
+    return parts[-1] if rule == "parent" else parts[0]
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def _to_uint8(image: Any, i: int) -> np.ndarray:
+    """Return an image as a contiguous uint8 array of shape (h, w, 3)."""
+    if isinstance(image, Image.Image):
+        image = np.asarray(image.convert("RGB"))
+    array = np.asarray(image)
+    if array.ndim == 2:
+        array = np.repeat(array[:, :, None], 3, axis=2)
+    if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
+        raise CollectionError(
+            f"Image {i} has shape {array.shape}; give (height, width) or (height, width, 3)."
+        )
+    if array.dtype != np.uint8:
+        if not np.issubdtype(array.dtype, np.floating):
+            raise CollectionError(f"Image {i} has type {array.dtype}; give uint8, or floats.")
+        if not np.isfinite(array).all() or array.min() < 0 or array.max() > 1:
+            raise CollectionError(f"Image {i} has values outside [0, 1]; scale it, or give uint8.")
+        array = np.rint(array * 255).astype(np.uint8)
+    if array.shape[2] == 4:
+        alpha = array[:, :, 3:].astype(np.float32) / 255
+        array = np.rint(array[:, :, :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
+    return np.ascontiguousarray(array)
+
+
+def _check_attributes(
+    attributes: np.ndarray | None, names: Sequence[str], n: int
+) -> np.ndarray | None:
+    if attributes is None:
+        return None
+    table = np.asarray(attributes, dtype=np.float32)
+    if table.shape != (n, len(names)):
+        raise CollectionError(
+            f"attributes has shape {table.shape}; {n} images and {len(names)} attribute_names "
+            f"ask for {(n, len(names))}."
+        )
+    known = table[np.isfinite(table)]
+    if np.isinf(table).any() or (known.size and (known.min() < 0 or known.max() > 1)):
+        raise CollectionError("attributes must lie in [0, 1], with NaN where unknown.")
+    return table

@@ -1,0 +1,260 @@
+"""Mushrooms: a cap on a stem, alone or in a small troop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldguide.datasets._canvas import Pen
+from fieldguide.datasets._kind import Kind, Stance
+from fieldguide.datasets._outlines import (
+    Colour,
+    closed,
+    curve,
+    darker,
+    ellipse,
+    lighter,
+    mix,
+    moved,
+    path,
+    ring,
+    vary,
+)
+
+INK = (54, 42, 38)
+
+
+@dataclass(frozen=True)
+class Mushroom:
+    """Shape and colours of a mushroom."""
+
+    cap: Colour
+    stem: Colour
+    gill: Colour
+    shape: str
+    warts: bool = False
+    ring: bool = False
+    bulb: float = 1.0
+    stem_width: float = 1.0
+    blush: Colour | None = None
+
+
+_CAPS = {
+    "dome": path(
+        "-330,-30 -300,-160 -190,-290 0,-345 190,-290 300,-160 330,-30 170,10 0,22 -170,10"
+    ),
+    "funnel": path(
+        "-330,-190 -300,-225 -180,-205 0,-190 180,-205 300,-225 330,-190 250,-100 "
+        "140,20 0,70 -140,20 -250,-100"
+    ),
+}
+
+
+def draw_mushroom(
+    pen: Pen, rng: np.random.Generator, look: Mushroom, stance: str, phase: float
+) -> set[str]:
+    """Draw one mushroom, or a large one with one or two small ones beside it."""
+    words = set()
+    n_small = int(rng.choice([0, 1, 2], p=[0.5, 0.3, 0.2]))
+    side = rng.choice([-1, 1])
+    for k in range(n_small):
+        x = side * (0.33 - 0.62 * k)
+        with pen.placed(x, 0.24, rng.normal(side * 0.12 * (1 - 2 * k), 0.08), 0.42, 0.42):
+            _draw_one(pen, rng, look, rng.uniform(0.75, 1.0))
+    if n_small:
+        words.add("in a troop")
+    _draw_one(pen, rng, look, rng.uniform(0.85, 1.12))
+    _draw_tuft(pen, rng)
+    return words
+
+
+def _draw_one(pen: Pen, rng: np.random.Generator, look: Mushroom, spread: float) -> None:
+    cap, stem = vary(rng, look.cap, 10), vary(rng, look.stem, 7)
+    lean = rng.normal(0, 0.05)
+    w, b = 0.075 * look.stem_width, look.bulb
+    stalk = closed(
+        [
+            (-w + lean, -0.12),
+            (-w * 0.95 + lean * 0.5, 0.12),
+            (-w * 1.15 * b, 0.33),
+            (-w * 1.0 * b, 0.43),
+            (0, 0.455),
+            (w * 1.0 * b, 0.43),
+            (w * 1.15 * b, 0.33),
+            (w * 0.95 + lean * 0.5, 0.12),
+            (w + lean, -0.12),
+        ]
+    )
+    pen.fill(
+        stalk,
+        [darker(stem, 0.1), lighter(stem, 0.2), stem, darker(stem, 0.28)],
+        axis=[(-w * 1.3, 0), (w * 1.3, 0)],
+        ink=INK,
+    )
+    if look.blush is not None:
+        blush = ellipse(w * 0.3 + lean * 0.5, 0.17, w * 0.8, 0.16)
+        pen.fill(
+            blush, vary(rng, look.blush, 8), clip=stalk, soft=0.03, mark=pen.new_mark("pink stem")
+        )
+    for k in (-0.5, 0.05, 0.5):
+        pen.line(
+            curve([(k * w + lean, 0.0), (k * w * 1.1, 0.2), (k * w * b, 0.36)], 4),
+            darker(stem, 0.22),
+            0.006,
+        )
+    with pen.placed(lean, 0.0, rng.normal(0, 0.1) + lean, spread):
+        if look.shape == "funnel":
+            _draw_funnel(pen, rng, look, cap)
+        else:
+            _draw_cap(pen, rng, look, cap)
+    if look.ring:
+        skirt = closed(
+            moved(path("-85,20 0,0 85,20 135,90 60,85 0,105 -60,85 -135,90"), lean * 0.7, 0.02), 5
+        )
+        pen.fill(
+            skirt,
+            [lighter(stem, 0.4), darker(stem, 0.12)],
+            ink=INK,
+            width=0.008,
+            mark=pen.new_mark("stem ring"),
+        )
+
+
+def _draw_cap(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour) -> None:
+    outline = closed(_CAPS[look.shape])
+    wide, low = 0.31, -0.015
+    gills = ellipse(0, low, wide, 0.055)
+    pen.fill(gills, [darker(look.gill, 0.45), look.gill], ink=INK, mark="gills")
+    for x in np.linspace(-0.9, 0.9, 15):
+        pen.line(
+            [(x * wide * 0.35, low - 0.02), (x * wide, low + 0.052 * (1 - x * x) ** 0.5)],
+            darker(look.gill, 0.35),
+            0.005,
+        )
+    over = outline[outline[:, 1] < low + 0.02]
+    pen.fill(
+        over, [lighter(cap, 0.25), cap, darker(cap, 0.3)], axis=path("-120,-330 160,20"), ink=INK
+    )
+    shine = closed(path("-190,-170 -130,-250 -50,-280 -90,-220 -150,-140"), 5)
+    pen.fill(shine, (255, 250, 240), clip=over, soft=0.022, opacity=0.5)
+    if look.warts and rng.random() > 0.12:
+        spots = (
+            (-0.2, -0.1, 0.034),
+            (-0.08, -0.19, 0.04),
+            (0.07, -0.12, 0.042),
+            (0.2, -0.13, 0.032),
+            (0.12, -0.25, 0.03),
+            (-0.03, -0.3, 0.026),
+            (-0.17, -0.225, 0.026),
+            (0.26, -0.05, 0.024),
+            (-0.04, -0.05, 0.03),
+            (-0.28, -0.045, 0.022),
+        )
+        for x, y, r in spots:
+            if rng.random() < 0.85:
+                a = rng.normal(0, 0.5)
+                wart = closed(
+                    np.array(
+                        [
+                            (-r, 0),
+                            (-r * 0.5, -r * 0.8),
+                            (r * 0.6, -r * 0.7),
+                            (r, 0.1 * r),
+                            (r * 0.3, r * 0.75),
+                            (-r * 0.6, r * 0.6),
+                        ]
+                    )
+                    @ [[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]
+                    + (x, y),
+                    4,
+                )
+                pen.fill(wart, (246, 238, 222), clip=over, mark="warts")
+                pen.line(wart[len(wart) // 2 :], darker(cap, 0.35), 0.005)
+    pen.line(ring(over), INK, 0.009)
+
+
+def _draw_funnel(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour) -> None:
+    wave = np.array(_CAPS["funnel"])
+    wave = wave + np.where(wave[:, 1:] < -0.15, rng.normal(0, 0.02, (len(wave), 2)), 0)
+    outline = closed(wave)
+    pen.fill(outline, [lighter(cap, 0.2), cap, mix(cap, look.stem, 0.8)])
+    pen.line(np.concatenate([outline[-35:], outline[:57]]), INK, 0.008)
+    for x in np.linspace(-0.85, 0.85, 11):
+        ridge = curve([(x * 0.31, -0.19), (x * 0.2, -0.06), (x * 0.09, 0.08), (x * 0.065, 0.25)], 4)
+        pen.line(ridge, darker(cap, 0.35), 0.008, mark="ridges")
+    bowl = ellipse(0, -0.2, 0.3, 0.035)
+    pen.fill(bowl, [darker(cap, 0.3), mix(cap, darker(cap), 0.2)], ink=INK, width=0.007)
+
+
+def _draw_tuft(pen: Pen, rng: np.random.Generator) -> None:
+    for x in rng.uniform(-0.35, 0.35, 16):
+        colour = vary(rng, (104, 122, 66), 16)
+        height = rng.uniform(0.05, 0.13)
+        lean = rng.normal(0, 0.03)
+        pen.fill(
+            np.array([(x - 0.012, 0.475), (x + lean, 0.46 - height), (x + 0.012, 0.475)]),
+            colour,
+            part=0,
+        )
+
+
+_STANCES = {
+    "standing": Stance(
+        ("standing", "seen from the side"),
+        1.0,
+        {"forest floor": 0.35, "moss": 0.35, "meadow": 0.2, "foliage": 0.1},
+        0.08,
+        (0.55, 0.95),
+        True,
+    )
+}
+_WORDS = ("has a cap and stem",)
+
+KINDS = (
+    Kind(
+        "white-warted agaric",
+        "gilled mushrooms",
+        "fungi",
+        draw_mushroom,
+        Mushroom(
+            (198, 52, 40),
+            (240, 232, 212),
+            (236, 224, 200),
+            "dome",
+            warts=True,
+            ring=True,
+            bulb=1.35,
+        ),
+        (*_WORDS, "mostly red"),
+        {"warts": ("warty cap", "spotted"), "stem ring": ("ringed stem",), "gills": ("gills",)},
+        _STANCES,
+    ),
+    Kind(
+        "pink-stemmed brittlecap",
+        "gilled mushrooms",
+        "fungi",
+        draw_mushroom,
+        Mushroom(
+            (192, 56, 48),
+            (244, 236, 218),
+            (240, 230, 208),
+            "dome",
+            stem_width=1.2,
+            blush=(230, 160, 150),
+        ),
+        (*_WORDS, "mostly red"),
+        {"pink stem": ("pink stem",), "gills": ("gills",)},
+        _STANCES,
+    ),
+    Kind(
+        "golden chanterelle",
+        "ridged mushrooms",
+        "fungi",
+        draw_mushroom,
+        Mushroom(
+            (228, 166, 64), (226, 172, 82), (216, 152, 64), "funnel", stem_width=1.05, bulb=0.8
+        ),
+        (*_WORDS, "mostly yellow"),
+        {"ridges": ("ridged underside", "funnel-shaped")},
+        _STANCES,
+    ),
+)

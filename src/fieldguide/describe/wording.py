@@ -1,0 +1,173 @@
+"""Put a tree into words: name each node by what rises over its parent, and fold what has no name.
+
+The share of a node is, for each attribute, the part of its rows (here and below) that show it. An
+attribute names a node when its share is at least ``MIN_SHARE``, rises over the parent's by at
+least ``MIN_RISE``, and no node above has it. A node that no attribute names, or that is too small,
+is folded into its parent; siblings with the same leading word become one branch. What is left is a
+tree in which every node but the root has words, and a row sits at the deepest node that holds it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldguide.describe.tree import Tree
+
+MIN_SHARE = 0.6
+MIN_RISE = 0.25
+MAX_WORDS = 3
+_COMPANION = 0.75  # a further word must rise by this part of the leading word's rise
+YES = 0.5
+
+
+@dataclass(frozen=True)
+class DescribedTree:
+    """A tree in words.
+
+    Attributes
+    ----------
+    parent : ndarray of shape (n_nodes,)
+        Pre-order; -1 for the root.
+    words : tuple of tuple of str
+        Of each node; () for the root.
+    sure : ndarray of shape (n_nodes,)
+        Mean share of the node's rows that show its words; 1 for the root.
+    labels : ndarray of shape (n,)
+        The deepest node that holds each row.
+    """
+
+    parent: np.ndarray
+    words: tuple[tuple[str, ...], ...]
+    sure: np.ndarray
+    labels: np.ndarray
+
+
+def describe_tree(
+    tree: Tree,
+    labels: np.ndarray,
+    A: np.ndarray,
+    names: Sequence[str],
+    *,
+    min_count: int = 5,
+    implied: Mapping[str, Sequence[str]] | None = None,
+) -> DescribedTree:
+    """Name the nodes of ``tree``.
+
+    Parameters
+    ----------
+    tree : Tree
+    labels : ndarray of shape (n,)
+        Node of each row.
+    A : ndarray of shape (n, n_attributes)
+        At least 0.5 means that the row shows the attribute.
+    names : sequence of str
+    min_count : int
+        Smaller nodes are folded into their parent.
+    implied : mapping of str to sequence of str, optional
+        The more general words that a word implies: "dog" need not add "animal".
+    """
+    teller = _Teller(tree, labels, np.asarray(A) >= YES, list(names), min_count, implied or {})
+    teller.tell([0], parent=-1, words=[], path=frozenset())
+    return DescribedTree(
+        np.array(teller.parent),
+        tuple(tuple(names[j] for j in words) for words in teller.words),
+        np.array(teller.sure),
+        teller.labels,
+    )
+
+
+class _Teller:
+    """Walks a tree from the root and writes the described one, in pre-order."""
+
+    def __init__(self, tree, labels, shows, names, min_count, implied) -> None:
+        n_nodes = len(tree)
+        self.children = tree.children()
+        sums = np.zeros((n_nodes, shows.shape[1]))
+        np.add.at(sums, labels, shows)
+        self.sums = tree.sum_up(sums)
+        self.counts = tree.sum_up(np.bincount(labels, minlength=n_nodes))
+        self.rows_at = [np.flatnonzero(labels == node) for node in range(n_nodes)]
+        self.min_count = min_count
+        position = {name: j for j, name in enumerate(names)}
+        self.implied = {
+            position[name]: {position[word] for word in general if word in position}
+            for name, general in implied.items()
+            if name in position
+        }
+        self.parent: list[int] = []
+        self.words: list[list[int]] = []
+        self.sure: list[float] = []
+        self.labels = np.zeros(len(labels), dtype=np.int64)
+
+    def tell(self, nodes: list[int], parent: int, words: list[int], path: frozenset[int]) -> None:
+        """Write the branch that ``nodes`` make together, and everything below it."""
+        branch = len(self.parent)
+        share = self._share(nodes)
+        self.parent.append(parent)
+        self.words.append(words)
+        self.sure.append(float(share[words].mean()) if words else 1.0)
+        path = path | set(words) | {g for word in words for g in self.implied.get(word, ())}
+        for group in self._branches(nodes, share, path, branch):
+            found = self._name(group, share, path)
+            self.tell(group, branch, found, path)
+
+    def _branches(
+        self, nodes: list[int], share: np.ndarray, path: frozenset[int], branch: int
+    ) -> list[list[int]]:
+        """Return the groups of nodes that become branches of ``branch``, largest first.
+
+        Rows of nodes that become none sit at ``branch`` itself.
+        """
+        by_word: dict[int, list[int]] = {}
+        pending = list(nodes)
+        if len(nodes) == 1:
+            self.labels[self.rows_at[nodes[0]]] = branch
+            pending = list(self.children[nodes[0]])
+        while pending:
+            node = pending.pop()
+            found = self._name([node], share, path)
+            if found:
+                by_word.setdefault(found[0], []).append(node)
+            else:
+                self.labels[self.rows_at[node]] = branch
+                pending += self.children[node]
+        groups = []
+        for group in by_word.values():
+            if self.counts[group].sum() >= self.min_count and self._name(group, share, path):
+                groups.append(sorted(group))
+            else:
+                self._settle(group, branch)
+        return sorted(groups, key=lambda group: (-self.counts[group].sum(), group[0]))
+
+    def _settle(self, nodes: list[int], branch: int) -> None:
+        pending = list(nodes)
+        while pending:
+            node = pending.pop()
+            self.labels[self.rows_at[node]] = branch
+            pending += self.children[node]
+
+    def _share(self, nodes: list[int]) -> np.ndarray:
+        return self.sums[nodes].sum(axis=0) / max(self.counts[nodes].sum(), 1)
+
+    def _name(self, nodes: list[int], above: np.ndarray, path: frozenset[int]) -> list[int]:
+        """Return the attributes that name ``nodes`` under a parent with shares ``above``."""
+        share = self._share(nodes)
+        rise = share - above
+        rise[share < MIN_SHARE] = 0
+        rise[list(path)] = 0
+        words: list[int] = []
+        hidden: set[int] = set()
+        for j in np.argsort(-rise, kind="stable"):
+            if len(words) == MAX_WORDS or rise[j] < MIN_RISE:
+                break
+            if words and rise[j] < _COMPANION * rise[words[0]]:
+                break
+            if j in hidden or any(int(j) in self.implied.get(w, ()) for w in words):
+                continue
+            specific = [w for w in words if w in self.implied.get(int(j), ())]
+            for general in specific:  # the more specific word stands for both
+                words.remove(general)
+            words.append(int(j))
+            hidden |= self.implied.get(int(j), set())
+        return words

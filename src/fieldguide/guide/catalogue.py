@@ -1,0 +1,259 @@
+"""The catalogue of a guide: a SQLite file that any program can query.
+
+It is written once, whole, under a temporary name, and read-only afterwards.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fieldguide._files import replacing
+from fieldguide.errors import GuideError
+from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.views import Branch, Kind, Specimen, Unreadable, Word
+
+_SCHEMA = """
+CREATE TABLE specimen (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, digest TEXT NOT NULL,
+    kind TEXT, width INTEGER NOT NULL, height INTEGER NOT NULL, has_large INTEGER NOT NULL,
+    keywords TEXT NOT NULL, branch INTEGER NOT NULL, answer TEXT, sure REAL,
+    typical REAL NOT NULL
+);
+CREATE INDEX specimen_kind ON specimen (kind, typical);
+CREATE INDEX specimen_branch ON specimen (branch, typical);
+CREATE TABLE attribute (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, source TEXT NOT NULL);
+CREATE TABLE shows (
+    specimen INTEGER NOT NULL, attribute INTEGER NOT NULL, score REAL NOT NULL,
+    PRIMARY KEY (specimen, attribute)
+) WITHOUT ROWID;
+CREATE INDEX shows_attribute ON shows (attribute);
+CREATE TABLE branch (
+    id INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER NOT NULL, words TEXT NOT NULL,
+    count INTEGER NOT NULL, here INTEGER NOT NULL, sure REAL NOT NULL, exemplars TEXT NOT NULL,
+    kinds TEXT NOT NULL, last INTEGER NOT NULL
+);
+CREATE TABLE kind (
+    name TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE, count INTEGER NOT NULL,
+    exemplars TEXT NOT NULL, words TEXT NOT NULL, recall REAL, look_alikes TEXT NOT NULL,
+    branches TEXT NOT NULL
+);
+CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT NOT NULL, stamp TEXT NOT NULL);
+"""
+
+
+def write_catalogue(
+    path: Path,
+    specimens: Iterable[Sequence[Any]],
+    attributes: Sequence[tuple[str, str]],
+    shows: Iterable[tuple[int, int, float]],
+    branches: Sequence[Branch],
+    kinds: Sequence[Kind],
+    unreadable: Iterable[tuple[str, str, str]],
+) -> None:
+    """Write a catalogue; ``specimens`` are rows in the order of the table's columns."""
+    last = _last_below(branches)
+    with replacing(path) as temporary:
+        db = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            db.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
+            db.execute("BEGIN")
+            _insert(db, "specimen", specimens)
+            _insert(db, "attribute", ((j, *pair) for j, pair in enumerate(attributes)))
+            _insert(db, "shows", shows)
+            _insert(db, "branch", ((*_branch_row(b), last[b.id]) for b in branches))
+            _insert(db, "kind", (_kind_row(k) for k in kinds))
+            _insert(db, "unreadable", unreadable)
+            db.execute("COMMIT")
+        finally:
+            db.close()
+
+
+class Catalogue:
+    """A catalogue opened for reading. Threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(
+                f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False
+            )
+            self._lock = threading.Lock()
+            self._all("SELECT COUNT(*) FROM specimen")
+        except (sqlite3.Error, GuideError) as error:
+            raise GuideError(
+                f"The catalogue {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Return every branch, in pre-order."""
+        rows = self._all("SELECT * FROM branch ORDER BY id")
+        children: dict[int, list[int]] = {row[0]: [] for row in rows}
+        for row in rows[1:]:
+            children[row[1]].append(row[0])
+        return tuple(
+            Branch(
+                row[0],
+                row[1],
+                row[2],
+                tuple(children[row[0]]),
+                tuple(json.loads(row[3])),
+                row[4],
+                row[5],
+                row[6],
+                tuple(json.loads(row[7])),
+                tuple((name, count) for name, count in json.loads(row[8])),
+            )
+            for row in rows
+        )
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return every kind, by name."""
+        return tuple(
+            Kind(
+                row[0],
+                row[1],
+                row[2],
+                tuple(json.loads(row[3])),
+                tuple(Word(*word) for word in json.loads(row[4])),
+                row[5],
+                tuple((name, share) for name, share in json.loads(row[6])),
+                tuple((branch, count) for branch, count in json.loads(row[7])),
+            )
+            for row in self._all("SELECT * FROM kind ORDER BY name")
+        )
+
+    def specimens(self, ids: Sequence[int]) -> list[Specimen]:
+        """Return specimens in the order of ``ids``."""
+        found: dict[int, Specimen] = {}
+        wanted = sorted(set(ids))
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            for row in self._all(
+                "SELECT id, path, kind, width, height, digest, has_large, branch, answer, sure "
+                f"FROM specimen WHERE id IN ({marks})",
+                part,
+            ):
+                small, large = picture_names(row[5], bool(row[6]))
+                found[row[0]] = Specimen(
+                    id=row[0],
+                    path=row[1],
+                    kind=row[2],
+                    width=row[3],
+                    height=row[4],
+                    thumbnail=small,
+                    picture=large,
+                    branch=row[7],
+                    answer=row[8],
+                    sure=row[9],
+                )
+        missing = [i for i in wanted if i not in found]
+        if missing:
+            raise KeyError(f"There is no specimen {missing[0]} in this guide.")
+        return [found[i] for i in ids]
+
+    def members(self, *, branch: int | None = None, kind: str | None = None) -> list[int]:
+        """Return the ids of a branch (here and below) or of a kind, most typical first."""
+        if kind is not None:
+            query = "SELECT id FROM specimen WHERE kind = ? ORDER BY typical DESC, id"
+            return [i for (i,) in self._all(query, [kind])]
+        query = (
+            "SELECT id FROM specimen WHERE branch BETWEEN ? AND "
+            "(SELECT last FROM branch WHERE id = ?) ORDER BY typical DESC, id"
+        )
+        return [i for (i,) in self._all(query, [branch, branch])]
+
+    def words_of(self, specimen: int) -> tuple[tuple[str, float], ...]:
+        """Return the attributes that a specimen shows, surest first."""
+        query = (
+            "SELECT name, score FROM shows JOIN attribute ON attribute.id = attribute "
+            "WHERE specimen = ? ORDER BY score DESC, attribute"
+        )
+        return tuple(self._all(query, [specimen]))
+
+    def words(self) -> tuple[tuple[str, int], ...]:
+        """Return every attribute with the number of specimens that show it, by name."""
+        query = (
+            "SELECT name, COUNT(specimen) FROM attribute LEFT JOIN shows "
+            "ON attribute = attribute.id GROUP BY attribute.id ORDER BY name"
+        )
+        return tuple(self._all(query))
+
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """Return the files that were skipped, by path."""
+        rows = self._all("SELECT path, reason FROM unreadable ORDER BY path")
+        return tuple(Unreadable(*row) for row in rows)
+
+    def stamps(self) -> dict[str, int]:
+        """Return the row of every (path and stamp, joined by a zero byte)."""
+        return {f"{p}\0{s}": i for i, p, s in self._all("SELECT id, path, stamp FROM specimen")}
+
+    def measured(self, specimen: int, arrays: dict[str, Any]) -> Measured:
+        """Return what was measured of one specimen; ``arrays`` are its feature rows."""
+        query = (
+            "SELECT path, stamp, digest, width, height, has_large, keywords "
+            "FROM specimen WHERE id = ?"
+        )
+        path, stamp, digest, width, height, has_large, keywords = self._all(query, [specimen])[0]
+        return Measured(
+            path,
+            stamp,
+            digest=digest,
+            width=width,
+            height=height,
+            has_large=bool(has_large),
+            keywords=tuple(json.loads(keywords)),
+            **arrays,
+        )
+
+    def failed(self) -> dict[str, str]:
+        """Return the reason of every unreadable (path and stamp, joined by a zero byte)."""
+        rows = self._all("SELECT path, stamp, reason FROM unreadable")
+        return {f"{path}\0{stamp}": reason for path, stamp, reason in rows}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple]:
+        try:
+            with self._lock:
+                return self._db.execute(query, list(values)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise GuideError(
+                f"The catalogue is damaged ({error}); build the guide again."
+            ) from None
+
+
+def _branch_row(b: Branch) -> tuple:
+    lists = (_dump(b.exemplars), _dump(b.kinds))
+    return (b.id, b.parent, b.depth, _dump(b.words), b.count, b.here, b.sure, *lists)
+
+
+def _kind_row(k: Kind) -> tuple:
+    words = _dump([[w.name, w.share, w.elsewhere] for w in k.words])
+    lists = (_dump(k.look_alikes), _dump(k.branches))
+    return (k.name, k.slug, k.count, _dump(k.exemplars), words, k.recall, *lists)
+
+
+def _insert(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]]) -> None:
+    rows = list(rows)
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _last_below(branches: Sequence[Branch]) -> list[int]:
+    """Return the last branch of each subtree; pre-order makes a subtree a range."""
+    last = [b.id for b in branches]
+    for b in reversed(branches):
+        if b.parent is not None:
+            last[b.parent] = max(last[b.parent], last[b.id])
+    return last

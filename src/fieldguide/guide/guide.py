@@ -1,0 +1,383 @@
+"""A guide: build it from a collection, open it again, ask it about a new image."""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from fieldguide.collection import Collection, read_picture
+from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.features.deep import softmax
+from fieldguide.features.network import Network, Outputs
+from fieldguide.features.words import YES, WordModel
+from fieldguide.guide import folder as files
+from fieldguide.guide.build import Settings, build_guide
+from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.measure import LARGE_PX, describe_image
+from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable
+from fieldguide.identify import OneVsAllClassifier
+
+_KEYS = {"OneVsAllClassifier": OneVsAllClassifier}
+_N_NEIGHBOURS = 10
+_AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
+_BLOCK = 512
+
+
+class Guide:
+    """Everything that is known of a collection.
+
+    Make one with :meth:`build`, or :meth:`open` one that was built before.
+
+    Attributes
+    ----------
+    folder : Path
+    title, summary : str
+    n_specimens : int
+    about : dict
+        Settings, seed, versions, fingerprint, held-out accuracy, confusions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     guide = Guide.build(Collection.from_arrays(greys, list("dddlll")), out)
+    ...     guide.identify([np.full((48, 48, 3), 15, dtype=np.uint8)])[0].kinds[0][0]
+    'd'
+    """
+
+    def __init__(self, folder: str | os.PathLike) -> None:
+        self.folder = Path(folder)
+        self.about = files.read_info(self.folder)
+        self.title: str = self.about["title"]
+        self.n_specimens: int = self.about["n_specimens"]
+        self._catalogue = Catalogue(self.folder / files.CATALOGUE)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> "Guide":
+        """Open a guide. No code is loaded from it."""
+        return cls(folder)
+
+    @classmethod
+    def build(
+        cls,
+        collection: Collection | str | os.PathLike,
+        out: str | os.PathLike,
+        *,
+        title: str | None = None,
+        seed: int = 0,
+        embedder: str | os.PathLike | None = None,
+        n_jobs: int = -1,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> "Guide":
+        """Build the guide of a collection, or bring it up to date.
+
+        Images that have not changed since the guide was last built are not read again. A build
+        that was interrupted continues where it stopped and ends in the same guide.
+
+        Parameters
+        ----------
+        collection : Collection or path of a folder
+        out : path
+            Folder for the guide: new, empty, or an earlier guide; not inside the images' folder.
+        title : str, optional
+            Shown on the page; the name of the collection by default.
+        seed : int
+            Of everything random.
+        embedder : path, optional
+            ONNX file in place of the built-in network.
+        n_jobs : int
+            Threads; -1 is all cores. The guide does not depend on it.
+        progress : callable, optional
+            Called with (what is being done, how many are done, how many there are).
+        """
+        if not isinstance(collection, Collection):
+            collection = Collection.from_folder(collection)
+        network = None if embedder is None else os.fspath(embedder)
+        settings = Settings(seed, network, n_jobs, title)
+        build_guide(collection, Path(out), settings, progress or (lambda *_: None))
+        guide = cls(out)
+        guide._embedder_path = network
+        return guide
+
+    # -- what the guide holds -------------------------------------------------------------
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """The tree in words, in pre-order; branch 0 is the whole collection."""
+        return self._catalogue.branches()
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds, by name; empty for a collection without labels."""
+        return self._catalogue.kinds()
+
+    @cached_property
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """Files that were skipped, and why."""
+        return self._catalogue.unreadable()
+
+    @cached_property
+    def words(self) -> tuple[tuple[str, int, int | None], ...]:
+        """Each word, the number of specimens that show it, and the branch that it names."""
+        named: dict[str, int] = {}
+        for branch in sorted(self.branches, key=lambda b: -b.count):
+            for word in branch.words:
+                named.setdefault(word, branch.id)
+        return tuple((word, n, named.get(word)) for word, n in self._catalogue.words())
+
+    @cached_property
+    def _kind_by_name(self) -> dict[str, Kind]:
+        return {kind.name: kind for kind in self.kinds}
+
+    @property
+    def summary(self) -> str:
+        """One sentence on what the collection holds."""
+        info = self.about
+        parts = [_count(self.n_specimens, "specimen")]
+        if info["n_kinds"]:
+            parts.append(f"of {_count(info['n_kinds'], 'kind')}")
+        parts.append(f"in {_count(info['n_branches'], 'branch', 'branches')}")
+        sentence = f"{' '.join(parts)}, described in {_count(info['n_words'], 'word')}"
+        if info["accuracy"] is not None:
+            sentence += f"; the key names {info['accuracy']:.0%} of held-out specimens rightly"
+        return sentence + "."
+
+    def kind(self, name: str) -> Kind:
+        """Return a kind by its name."""
+        return self._kind_by_name[name]
+
+    def specimen(self, i: int) -> Specimen:
+        """Return one specimen."""
+        return self._catalogue.specimens([i])[0]
+
+    def specimens(self, ids: Iterable[int]) -> list[Specimen]:
+        """Return specimens in the order of ``ids``."""
+        return self._catalogue.specimens([int(i) for i in ids])
+
+    def members(self, *, branch: int | None = None, kind: str | None = None) -> np.ndarray:
+        """Return the ids of a branch (here and below) or of a kind, most typical first."""
+        return np.array(self._catalogue.members(branch=branch, kind=kind), dtype=np.int64)
+
+    def words_of(self, i: int) -> tuple[tuple[str, float], ...]:
+        """Return the attributes that a specimen shows, surest first."""
+        return self._catalogue.words_of(int(i))
+
+    def sentence(self, branch: int) -> str:
+        """Return the path to a branch as a sentence: "animal › winged › red cap"."""
+        phrases = [", ".join(self.branches[b].words) for b in self.path(branch)[1:]]
+        return " › ".join(phrases) or "the whole collection"
+
+    def path(self, branch: int) -> list[int]:
+        """Return the branches from the whole collection down to ``branch``."""
+        path = [branch]
+        while (parent := self.branches[path[-1]].parent) is not None:
+            path.append(parent)
+        return path[::-1]
+
+    def neighbours(self, ids: Iterable[int], n: int = 8) -> np.ndarray:
+        """Return the ``n`` specimens that look most like each of ``ids``, nearest first."""
+        ids = np.array([int(i) for i in ids], dtype=np.int64)
+        n = min(n, self.n_specimens - 1)
+        found = np.empty((len(ids), n), dtype=np.int64)
+        for start in range(0, len(ids), _BLOCK):
+            part = ids[start : start + _BLOCK]
+            likeness = self._rows[part] @ self._rows.T
+            likeness[np.arange(len(part)), part] = -np.inf
+            found[start : start + _BLOCK] = _largest(likeness, n)
+        return found
+
+    # -- asking about new images ----------------------------------------------------------
+
+    def identify(self, images: Iterable[Any]) -> list[Answer]:
+        """Say what new images are.
+
+        Parameters
+        ----------
+        images : iterable of paths, bytes of image files, Pillow images or arrays
+
+        Returns
+        -------
+        list of Answer
+
+        Raises
+        ------
+        UnreadableImageError
+            With one sentence, for the first image that cannot be read.
+        """
+        answers = []
+        for source in images:
+            outputs, properties = describe_image(_read_image(source), self._network)
+            answers.append(self._answer(outputs, properties))
+        return answers
+
+    def describe(self, branch: int = 0, *, max_depth: int | None = None) -> str:
+        """Return the tree below a branch as indented text."""
+        first = self.branches[branch]
+        lines = []
+        pending = [branch]
+        while pending:
+            node = self.branches[pending.pop()]
+            depth = node.depth - first.depth
+            if max_depth is not None and depth > max_depth:
+                continue
+            phrase = ", ".join(node.words) or self.title
+            lines.append(f"{'  ' * depth}{phrase} ({node.count:,})")
+            pending += reversed(node.children)
+        return "\n".join(lines)
+
+    def export_site(
+        self,
+        target: str | os.PathLike,
+        *,
+        overwrite: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Path:
+        """Write the page as plain files; return the address of the first one.
+
+        See :func:`fieldguide.site.export_site`.
+        """
+        from fieldguide.site.export import export_site
+
+        return export_site(self, Path(target), overwrite=overwrite, progress=progress)
+
+    def _answer(self, outputs: Outputs, properties: np.ndarray) -> Answer:
+        row = normalise_rows(outputs.embedding)
+        if row.shape[1] != self._rows.shape[1]:
+            raise GuideError(
+                f"The network gives {row.shape[1]} numbers and the guide has "
+                f"{self._rows.shape[1]}; use the network that the guide was built with."
+            )
+        nearest = _largest(row @ self._rows.T, min(_N_NEIGHBOURS, self.n_specimens))[0]
+        kinds: tuple[tuple[str, float], ...] = ()
+        if self._key is not None:
+            probability = self._key.predict_proba(row)[0]
+            order = np.argsort(-probability, kind="stable")[:10]
+            kinds = tuple((str(self._key.classes_[k]), float(probability[k])) for k in order)
+        return Answer(
+            kinds,
+            self._place(nearest),
+            self._words_for(outputs, properties, nearest),
+            tuple(int(i) for i in nearest),
+        )
+
+    def _place(self, nearest: np.ndarray) -> int:
+        """Return the deepest branch that holds most of the nearest specimens."""
+        votes = np.zeros(len(self.branches))
+        for specimen in self.specimens(nearest):
+            votes[self.path(specimen.branch)] += 1 / len(nearest)
+        agreed = np.flatnonzero(votes >= _AGREEMENT)
+        return int(max(agreed, key=lambda b: self.branches[b].depth))
+
+    def _words_for(
+        self, outputs: Outputs, properties: np.ndarray, nearest: np.ndarray
+    ) -> tuple[tuple[str, float], ...]:
+        """Return the words of a new image.
+
+        What the network and the picture say is measured; the owner's words, which a new image
+        lacks, are those that most of its nearest specimens show.
+        """
+        logits = outputs.logits
+        measured = self._word_model.transform(
+            None if logits is None else softmax(logits), properties
+        )
+        borrowed = self._attributes[nearest].mean(axis=0)
+        is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
+        scores = np.where(is_measured, measured.scores[0], borrowed)
+        order = [j for j in np.argsort(-scores, kind="stable") if scores[j] >= YES]
+        return tuple((measured.names[j], float(scores[j])) for j in order)
+
+    # -- loaded when first needed ---------------------------------------------------------
+
+    _embedder_path: str | None = None
+
+    def use_embedder(self, path: str | os.PathLike) -> None:
+        """Say where the ONNX file is that the guide was built with."""
+        self._embedder_path = os.fspath(path)
+        self.__dict__.pop("_network", None)
+
+    @cached_property
+    def _network(self) -> Network:
+        own = self.about["settings"]["embedder"]
+        if own and self._embedder_path is None:
+            raise GuideError(
+                f"This guide was built with the network {own!r}; give its file with --embedder."
+            )
+        network = Network(self._embedder_path)
+        if network.name != self.about["embedder"]:
+            raise GuideError(
+                f"This guide was built with {self.about['embedder']} and the network given is "
+                f"{network.name}; give the one that it was built with, or build it again."
+            )
+        return network
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return normalise_rows(files.read_features(self.folder, "embedding", self.n_specimens))
+
+    @cached_property
+    def _attributes(self) -> np.ndarray:
+        return files.read_features(self.folder, "attributes", self.n_specimens)
+
+    @cached_property
+    def _word_model(self) -> WordModel:
+        return WordModel.from_dict(_read_json(self.folder / files.WORDS))
+
+    @cached_property
+    def _key(self) -> OneVsAllClassifier | None:
+        path = self.folder / f"{files.KEY}.safetensors"
+        if not path.exists():
+            return None
+        settings = _read_json(self.folder / f"{files.KEY}.json")
+        try:
+            return _KEYS[settings["type"]].from_state(load_file(path), settings)
+        except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+            raise GuideError(
+                f"The key {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GuideError(
+            f"{str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
+
+
+def _read_image(source: Any) -> Image.Image:
+    if isinstance(source, bytes):
+        return read_picture(source, at_least_px=LARGE_PX).image
+    if isinstance(source, (str, os.PathLike)):
+        try:
+            return read_picture(source, at_least_px=LARGE_PX).image
+        except UnreadableImageError as error:
+            raise UnreadableImageError(f"{os.fspath(source)!r} cannot be used: {error}.") from None
+    try:
+        one = Collection.from_arrays([source])
+    except CollectionError as error:
+        raise UnreadableImageError(str(error)) from None
+    return one.picture(0)[0].image
+
+
+def _largest(values: np.ndarray, n: int) -> np.ndarray:
+    """Return the columns of the ``n`` largest values of each row, largest first."""
+    part = np.argpartition(-values, min(n, values.shape[1] - 1), axis=1)[:, :n]
+    part.sort(axis=1)  # so that equal values come in the order of their ids
+    order = np.argsort(-np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(part, order, axis=1)
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,139 @@
+"""Measure one image after the other: what the network says, what the picture is like, thumbnails.
+
+Each image is decoded once. A small batch is one piece of work: it is decoded, its thumbnails are
+written, the network runs on what could be read. Batches run side by side in threads; their
+results come back in order, so neither answers nor files depend on how many there are.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from fieldguide._files import write_bytes
+from fieldguide._parallel import map_in_order
+from fieldguide.collection import Collection
+from fieldguide.errors import UnreadableImageError
+from fieldguide.features.network import Network, Outputs
+from fieldguide.features.properties import measure_properties
+
+SMALL_PX = 256
+LARGE_PX = 1024
+_KEEP_SMALL_PX = 320  # up to this size the thumbnail serves as the picture too
+BATCH_SIZE = 8
+_JPEG_QUALITY = 86
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of one image file, or the reason why nothing is."""
+
+    path: str
+    stamp: str
+    reason: str | None = None
+    digest: str = ""
+    width: int = 0
+    height: int = 0
+    has_large: bool = False
+    keywords: tuple[str, ...] = ()
+    properties: np.ndarray | None = None  # (len(PROPERTY_NAMES),) float32
+    embedding: np.ndarray | None = None  # (dim,) float32
+    logits: np.ndarray | None = None  # (1000,) float32, or None
+
+    def without_arrays(self) -> "Measured":
+        """Return the record alone: a large collection's arrays live on disk."""
+        return replace(self, properties=None, embedding=None, logits=None)
+
+
+def measure_images(
+    collection: Collection,
+    indices: Sequence[int],
+    network: Network,
+    folder: Path,
+    *,
+    n_jobs: int,
+) -> Iterator[list[Measured]]:
+    """Yield the measurements of ``indices``, a batch at a time, in order.
+
+    Thumbnails are written below ``folder``, named by the digest of the image's content.
+    """
+    batches = [indices[i : i + BATCH_SIZE] for i in range(0, len(indices), BATCH_SIZE)]
+    yield from map_in_order(
+        lambda batch: _measure_batch(collection, batch, network, folder), batches, n_jobs=n_jobs
+    )
+
+
+def describe_image(image: Image.Image, network: Network) -> tuple[Outputs, np.ndarray]:
+    """Return the network's outputs and the properties of one RGB image, as rows."""
+    outputs = network.run(network.crop(image)[None])
+    return outputs, measure_properties(np.asarray(image), image.size)[None]
+
+
+def picture_names(digest: str, has_large: bool) -> tuple[str, str]:
+    """Return the addresses of the thumbnail and of the picture inside the guide."""
+    stem = f"pictures/{digest[:2]}/{digest}"
+    small = f"{stem}.s.jpg"
+    return small, (f"{stem}.l.jpg" if has_large else small)
+
+
+def _measure_batch(
+    collection: Collection, batch: Sequence[int], network: Network, folder: Path
+) -> list[Measured]:
+    records: list[Measured] = []
+    crops: list[np.ndarray] = []
+    for i in batch:
+        item = collection.items[i]
+        try:
+            picture, digest = collection.picture(i, at_least_px=LARGE_PX)
+        except UnreadableImageError as error:
+            records.append(Measured(item.path, item.stamp, reason=str(error)))
+            continue
+        has_large = _write_pictures(picture.image, digest, folder)
+        crops.append(network.crop(picture.image))
+        records.append(
+            Measured(
+                item.path,
+                item.stamp,
+                digest=digest,
+                width=picture.width,
+                height=picture.height,
+                has_large=has_large,
+                keywords=tuple(dict.fromkeys(item.keywords + picture.keywords)),
+                properties=measure_properties(
+                    np.asarray(picture.image), (picture.width, picture.height)
+                ),
+            )
+        )
+    if not crops:
+        return records
+    outputs = network.run(np.stack(crops))
+    rows = iter(range(len(crops)))
+    return [r if r.reason else _add_outputs(r, outputs, next(rows)) for r in records]
+
+
+def _add_outputs(record: Measured, outputs: Outputs, row: int) -> Measured:
+    logits = None if outputs.logits is None else outputs.logits[row]
+    return replace(record, embedding=outputs.embedding[row], logits=logits)
+
+
+def _write_pictures(image: Image.Image, digest: str, folder: Path) -> bool:
+    """Write the thumbnail, and a larger picture where there is more to see; say whether."""
+    has_large = max(image.size) > _KEEP_SMALL_PX
+    small, large = picture_names(digest, has_large)
+    for name, size_px in ((large, LARGE_PX), (small, SMALL_PX)):
+        if name == small and not has_large:
+            size_px = _KEEP_SMALL_PX
+        if not (folder / name).exists():
+            write_bytes(folder / name, _encode(image, size_px), durable=False)
+    return has_large
+
+
+def _encode(image: Image.Image, size_px: int) -> bytes:
+    small = image.copy()
+    small.thumbnail((size_px, size_px), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=_JPEG_QUALITY, optimize=True)
+    return buffer.getvalue()

@@ -1,0 +1,80 @@
+"""What a page, a command or a program reads of a guide: plain immutable records.
+
+A guide is a catalogue of *specimens*; a tree of *branches* in words; *kinds*, when the
+collection has labels; and the answers of its key. Everything here is data: no file is read.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """One image of the collection."""
+
+    id: int  # row of every table and matrix of the guide; specimens are ordered by path
+    path: str  # relative to the user's folder, forward slashes; never absolute
+    kind: str | None  # its label, or None
+    width: int
+    height: int
+    thumbnail: str  # address inside the guide, such as "pictures/0a/0a1b….s.jpg"; ≤ 256 px
+    picture: str  # the same file, or a larger one of ≤ 1024 px
+    branch: int  # the branch of the tree where it sits
+    answer: str | None  # the kind that the key gives it when it is held out, or None
+    sure: float | None  # the probability of that answer
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One node of the tree in words. Branch 0 is the whole collection."""
+
+    id: int
+    parent: int | None
+    depth: int
+    children: tuple[int, ...]
+    words: tuple[str, ...]  # what it adds to its parent; () for branch 0 alone
+    count: int  # specimens here and below
+    here: int  # specimens that sit at this branch itself
+    sure: float  # share of its specimens that show its words, 0 to 1
+    exemplars: tuple[int, ...]  # specimen ids, most typical first
+    kinds: tuple[tuple[str, int], ...]  # kinds here and below with their counts, largest first
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that rises in a group of specimens."""
+
+    name: str
+    share: float  # of the group that shows it
+    elsewhere: float  # of everything else that shows it
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One label of the collection."""
+
+    name: str
+    slug: str  # unique, safe in an address
+    count: int
+    exemplars: tuple[int, ...]
+    words: tuple[Word, ...]  # that set it apart, strongest first
+    recall: float | None  # share of its specimens that the key names rightly, held out
+    look_alikes: tuple[tuple[str, float], ...]  # other kinds; share of confusions either way
+    branches: tuple[tuple[int, int], ...]  # (branch id, count): where its specimens sit
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file that was skipped."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the guide says of one new image."""
+
+    kinds: tuple[tuple[str, float], ...]  # most probable first; () in a guide without kinds
+    branch: int  # where it belongs in the tree
+    words: tuple[tuple[str, float], ...]  # attributes that it shows, surest first
+    neighbours: tuple[int, ...]  # the nearest specimens

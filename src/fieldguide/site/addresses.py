@@ -1,0 +1,147 @@
+"""Which pages a guide has, and at which addresses.
+
+Addresses are relative to the root of the site, with forward slashes, and the same on the live
+server and in a static export::
+
+    index.html  kinds.html  search.html  identify.html  about.html  404.html
+    branch/12.html  branch/12-2.html        the second page of its specimens
+    kind/robin.html  kind/robin-2.html
+    specimen/7.html
+
+A kind may itself be called *robin-2*: first pages take their addresses before any second page
+does, and a second page whose address is taken gets one more hyphen (``kind/robin--2.html``).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from fieldguide.guide.views import Kind
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+PAGE_SIZE = 60  # specimens on one page: ten rows of six
+
+_SINGLE = ("index", "kinds", "search", "identify", "about", "404")
+_NUMBERED = re.compile(r"(branch|specimen)/([0-9]{1,12})(?:-([0-9]{1,9}))?\.html")
+_SAFE_SLUG = re.compile(r"\w[\w.\-]{0,120}")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an address shows."""
+
+    form: str  # a template's name: "index", "branch", "kind", "specimen", …
+    key: int = 0  # the branch, specimen, or position of the kind
+    number: int = 1  # which page of its specimens, from 1
+
+
+class AddressBook:
+    """Every address of one guide.
+
+    Parameters
+    ----------
+    guide : Guide
+        Only its branches, kinds and number of specimens are read.
+    """
+
+    def __init__(self, guide: "Guide") -> None:
+        self._branch_counts = [branch.count for branch in guide.branches]
+        self._n_specimens = guide.n_specimens
+        self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
+        self._kind_addresses = _kind_addresses(guide.kinds)
+        self._kind_pages = {
+            address: Page("kind", k, number)
+            for k, addresses in enumerate(self._kind_addresses)
+            for number, address in enumerate(addresses, start=1)
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        """Every address once, in the order of a reader who turns the pages."""
+        for name in _SINGLE:
+            yield f"{name}.html"
+        for branch, specimens in enumerate(self._branch_counts):
+            for number in range(1, n_pages(specimens) + 1):
+                yield self.branch(branch, number)
+        yield from self._kind_pages
+        for i in range(self._n_specimens):
+            yield self.specimen(i)
+
+    def __len__(self) -> int:
+        branches = sum(n_pages(specimens) for specimens in self._branch_counts)
+        return len(_SINGLE) + branches + len(self._kind_pages) + self._n_specimens
+
+    def branch(self, branch: int, number: int = 1) -> str:
+        """Address of a page of a branch."""
+        return f"branch/{branch}.html" if number == 1 else f"branch/{branch}-{number}.html"
+
+    def kind(self, name: str, number: int = 1) -> str:
+        """Address of a page of a kind."""
+        return self._kind_addresses[self._kind_positions[name]][number - 1]
+
+    def has_kind(self, name: str | None) -> bool:
+        """Whether the guide has a plate of that kind."""
+        return name in self._kind_positions
+
+    def specimen(self, i: int) -> str:
+        """Address of the page of a specimen."""
+        return f"specimen/{i}.html"
+
+    def find(self, address: str) -> Page:
+        """Say what an address shows; KeyError for one that the guide does not have."""
+        if address in self._kind_pages:
+            return self._kind_pages[address]
+        name = address.removesuffix(".html")
+        if name in _SINGLE and address != name:
+            return Page(name)
+        match = _NUMBERED.fullmatch(address)
+        if match:
+            page = Page(match[1], int(match[2]), int(match[3] or 1))
+            if self._holds(page) and self._write(page) == address:
+                return page
+        raise KeyError(address)
+
+    def _holds(self, page: Page) -> bool:
+        if page.form == "specimen":
+            return page.key < self._n_specimens and page.number == 1
+        counts = self._branch_counts
+        return page.key < len(counts) and 1 <= page.number <= n_pages(counts[page.key])
+
+    def _write(self, page: Page) -> str:
+        if page.form == "specimen":
+            return self.specimen(page.key)
+        return self.branch(page.key, page.number)
+
+
+def n_pages(n_specimens: int) -> int:
+    """Pages that a list of specimens fills; an empty list fills one."""
+    return max(1, -(-n_specimens // PAGE_SIZE))
+
+
+def href(address: str) -> str:
+    """Write an address as it stands in a link."""
+    return quote(address, safe="/~")
+
+
+def _kind_addresses(kinds: Sequence[Kind]) -> list[list[str]]:
+    """Addresses of every page of every kind, no two alike even where case does not count."""
+    taken: set[str] = set()
+    stems = []
+    for k, kind in enumerate(kinds):
+        stem = kind.slug if _SAFE_SLUG.fullmatch(kind.slug) else f"kind-{k}"
+        stems.append(_claim(stem, "", taken))
+    addresses = [[f"kind/{stem}.html"] for stem in stems]
+    for stem, kind, own in zip(stems, kinds, addresses, strict=True):
+        for number in range(2, n_pages(kind.count) + 1):
+            own.append(f"kind/{_claim(stem, f'-{number}', taken)}.html")
+    return addresses
+
+
+def _claim(stem: str, suffix: str, taken: set[str]) -> str:
+    while f"{stem}{suffix}".casefold() in taken:
+        stem += "-"
+    taken.add(f"{stem}{suffix}".casefold())
+    return f"{stem}{suffix}"

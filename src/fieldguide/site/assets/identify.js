@@ -1,0 +1,202 @@
+/* Identify: take a picture by drop, paste or file chooser, ask the guide, show its answer. */
+(function () {
+  "use strict";
+  var page = document.getElementById("identify");
+  if (!page) return;
+  var form = document.getElementById("offer");
+  var chooser = document.getElementById("image");
+  var drop = document.getElementById("drop");
+  var preview = document.getElementById("preview");
+  var reply = document.getElementById("reply");
+  var state = document.getElementById("state");
+  var answer = document.getElementById("answer");
+  var mostMb = Number(page.getAttribute("data-max-mb"));
+  var asked = 0;
+  var previewAddress = null;
+
+  function element(name, className, text) {
+    var node = document.createElement(name);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+  function link(address, text, className) {
+    var node = element("a", className, text);
+    node.href = address;
+    return node;
+  }
+  function picture(item) {
+    var image = element("img");
+    image.src = item.thumbnail;
+    image.width = item.width;
+    image.height = item.height;
+    image.alt = item.alt;
+    var mount = element("span", "mount");
+    mount.appendChild(image);
+    return mount;
+  }
+  function bar(share, label) {
+    var space = "http://www.w3.org/2000/svg";
+    var drawing = document.createElementNS(space, "svg");
+    drawing.setAttribute("class", "bar");
+    drawing.setAttribute("width", "100%");
+    drawing.setAttribute("height", "8");
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", label);
+    [["bar-whole", 3.5, 1, 1], ["bar-part", 1, share, 6]].forEach(function (part) {
+      var rect = document.createElementNS(space, "rect");
+      rect.setAttribute("class", part[0]);
+      rect.setAttribute("y", part[1]);
+      rect.setAttribute("width", (100 * part[2]).toFixed(1) + "%");
+      rect.setAttribute("height", part[3]);
+      drawing.appendChild(rect);
+    });
+    return drawing;
+  }
+
+  function say(text, className) {
+    state.textContent = text;
+    state.className = className;
+    state.hidden = false;
+    answer.hidden = true;
+  }
+
+  function path(branch) {
+    var sentence = element("nav", "crumbs");
+    sentence.setAttribute("aria-label", "Where it belongs in the tree");
+    var steps = element("ol");
+    branch.path.forEach(function (step) {
+      var item = element("li");
+      item.appendChild(link(step.address, step.words));
+      steps.appendChild(item);
+    });
+    if (!branch.path.length) {
+      var whole = element("li");
+      whole.appendChild(link(branch.address, "the whole collection"));
+      steps.appendChild(whole);
+    }
+    sentence.appendChild(steps);
+    return sentence;
+  }
+
+  function show(data) {
+    answer.textContent = "";
+    var best = data.kinds[0];
+    var title = element("h2", "answer-title");
+    if (best) {
+      title.appendChild(link(best.address, best.name));
+      answer.appendChild(title);
+      answer.appendChild(element("p", "lede", data.sure.charAt(0).toUpperCase()
+        + data.sure.slice(1) + ", " + best.percent + "."));
+      var kinds = element("ol", "candidates");
+      var likely = data.kinds.slice(0, 5).filter(function (kind, rank) {
+        return rank < 2 || kind.probability >= 0.01;
+      });
+      likely.forEach(function (kind) {
+        var item = element("li");
+        var go = link(kind.address, undefined);
+        if (kind.thumbnail) go.appendChild(picture(kind));
+        go.appendChild(element("span", "kind-name", kind.name));
+        item.appendChild(go);
+        item.appendChild(bar(kind.probability, kind.percent + " likely"));
+        item.appendChild(element("span", "figure", kind.percent));
+        kinds.appendChild(item);
+      });
+      answer.appendChild(kinds);
+      answer.appendChild(element("h3", "", "Where it belongs"));
+      answer.appendChild(path(data.branch));
+    } else {
+      title.appendChild(link(data.branch.address, data.branch.sentence || "the whole collection"));
+      answer.appendChild(title);
+      answer.appendChild(element("p", "lede", data.branch.count === 1
+        ? "1 specimen sits there." : data.branch.count.toLocaleString("en") + " specimens sit there."));
+    }
+    if (data.words.length) {
+      answer.appendChild(element("h3", "", "What it shows"));
+      var words = data.words.slice(0, 8).map(function (item) { return item.word; });
+      answer.appendChild(element("p", "words", words.join(", ") + "."));
+    }
+    if (data.neighbours.length) {
+      answer.appendChild(element("h3", "", "Most like it in the guide"));
+      var grid = element("ol", "grid");
+      data.neighbours.forEach(function (neighbour) {
+        var item = element("li");
+        var go = link(neighbour.address, undefined);
+        go.appendChild(picture(neighbour));
+        go.appendChild(element("span", "caption", neighbour.kind || neighbour.alt));
+        item.appendChild(go);
+        grid.appendChild(item);
+      });
+      answer.appendChild(grid);
+    }
+    state.hidden = true;
+    answer.hidden = false;
+  }
+
+  function ask(file) {
+    var turn = ++asked;
+    if (file.type && file.type.indexOf("image/") !== 0) {
+      say("That is not a picture. Choose a JPEG, PNG, WebP or other image file.", "error");
+      return;
+    }
+    if (file.size > mostMb * 1024 * 1024) {
+      say("That picture is larger than " + mostMb + " MB. Choose a smaller one.", "error");
+      return;
+    }
+    if (previewAddress) URL.revokeObjectURL(previewAddress);
+    previewAddress = URL.createObjectURL(file);
+    preview.src = previewAddress;
+    preview.hidden = false;
+    page.classList.add("has-picture");
+    say("Looking closely …", "working");
+    reply.setAttribute("aria-busy", "true");
+    var body = new FormData();
+    body.append("image", file, file.name || "pasted");
+    fetch(form.action, { method: "POST", body: body, headers: { Accept: "application/json" } })
+      .then(function (response) {
+        return response.json().then(function (data) {
+          if (turn !== asked) return;
+          if (response.ok) show(data);
+          else say(data.error.message, "error");
+        });
+      })
+      .catch(function () {
+        if (turn === asked) say("The guide does not answer. Is fieldguide serve still running?", "error");
+      })
+      .then(function () {
+        if (turn === asked) reply.setAttribute("aria-busy", "false");
+      });
+  }
+
+  page.hidden = false;
+  preview.addEventListener("error", function () { preview.hidden = true; });
+  form.addEventListener("submit", function (event) { event.preventDefault(); });
+  chooser.addEventListener("change", function () {
+    if (chooser.files.length) ask(chooser.files[0]);
+  });
+  document.addEventListener("paste", function (event) {
+    var files = event.clipboardData ? event.clipboardData.files : [];
+    if (files.length) {
+      event.preventDefault();
+      ask(files[0]);
+    } else if (event.target !== document.getElementById("q")) {
+      say("The clipboard holds no picture. Copy one, then paste it here.", "error");
+    }
+  });
+  ["dragenter", "dragover"].forEach(function (name) {
+    document.addEventListener(name, function (event) {
+      event.preventDefault();
+      drop.classList.add("over-it");
+    });
+  });
+  document.addEventListener("dragleave", function (event) {
+    if (!event.relatedTarget) drop.classList.remove("over-it");
+  });
+  document.addEventListener("drop", function (event) {
+    event.preventDefault();
+    drop.classList.remove("over-it");
+    var files = event.dataTransfer ? event.dataTransfer.files : [];
+    if (files.length) ask(files[0]);
+    else say("That was not a file. Save the picture first, then drop the file.", "error");
+  });
+})();

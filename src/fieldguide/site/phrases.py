@@ -1,0 +1,87 @@
+"""How the pages word numbers, names and pictures: every turn of phrase in one place."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+_SURE = (
+    (0.95, "almost certain"),
+    (0.80, "confident"),
+    (0.60, "fairly sure"),
+    (0.40, "unsure"),
+    (0.0, "little more than a guess"),
+)
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_IRREGULAR = {"branch": "branches"}
+
+
+def display_name(name: str) -> str:
+    """Spell a kind for reading: ``"crocodile_head"`` becomes ``"crocodile head"``."""
+    return " ".join(name.replace("_", " ").split()) or name
+
+
+def count(number: int, noun: str) -> str:
+    """Count things in words: ``"1 specimen"``, ``"1,204 specimens"``, ``"no specimens"``."""
+    plural = _IRREGULAR.get(noun, noun + "s")
+    if number == 0:
+        return f"no {plural}"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def percent(share: float) -> str:
+    """Write a share so that only what is whole reads as 0% or 100%."""
+    if share <= 0:
+        return "0%"
+    if share >= 1:
+        return "100%"
+    if share < 0.005:
+        return "under 1%"
+    if share > 0.995:
+        return "over 99%"
+    return f"{100 * share:.0f}%"
+
+
+def how_sure(probability: float) -> str:
+    """Say a probability in words."""
+    return next(phrase for least, phrase in _SURE if probability >= least or least == 0.0)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does: ``"a, b and c"``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Say how long something took."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < 120:
+        return count(round(seconds), "second")
+    if seconds < 7200:
+        return count(round(seconds / 60), "minute")
+    return count(round(seconds / 3600), "hour")
+
+
+def moment(iso: str) -> str:
+    """Write a moment as a colophon does: ``"15 November 2026, 08:30 UTC"``."""
+    try:
+        when = datetime.fromisoformat(iso).astimezone(UTC)
+    except ValueError:
+        return iso
+    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+
+
+def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> str:
+    """Describe a picture to someone who does not see it.
+
+    ``"red-crested finch: winged, red cap"``; the kind or the words alone where the other is
+    missing; ``otherwise`` where both are.
+    """
+    shown = ", ".join(words)
+    if kind is None:
+        return shown or otherwise
+    return f"{display_name(kind)}: {shown}" if shown else display_name(kind)

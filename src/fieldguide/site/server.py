@@ -1,0 +1,318 @@
+"""The live guide: its pages, its pictures, and *identify*, on loopback unless told otherwise.
+
+::
+
+    GET  /                    the home page; every page at the address that it has in an export
+    GET  /assets/…            style and scripts
+    GET  /pictures/…          pictures that the guide lists, and nothing else
+    POST /api/identify        multipart field ``image`` -> kinds, branch, words, neighbours
+    GET  /api/guide           a summary of the guide
+    GET  /healthz             {"status": "ok"}
+
+The server holds no state and writes nothing. See ``guard.py`` for hosts, headers and errors.
+"""
+
+import hashlib
+import os
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import Message, Receive
+
+from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.site.guard import LOOPBACK, Guard, error_response, hosts_for
+from fieldguide.site.render import ASSETS, Renderer
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+FIRST_PORT = 8000
+N_PORTS = 20  # ports tried from the first one when none is asked for
+_AT_ONCE = 2  # pictures identified at the same time
+_WAITING = 32  # and how many more may wait for their turn
+_ENVELOPE = 64 * 1024  # bytes of a multipart body that are not the picture
+_DRAIN = 4  # an upload of up to so many times the limit is read to its end, then refused
+_PICTURE_CACHE = "private, max-age=86400"
+_PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
+
+
+def create_app(
+    guide: "Guide",
+    *,
+    max_upload_mb: float = 32,
+    allowed_hosts: Iterable[str] = LOOPBACK,
+) -> Starlette:
+    """Make the ASGI application of a guide.
+
+    Parameters
+    ----------
+    guide : Guide
+    max_upload_mb : float
+        Largest body that *identify* takes, in units of 1024 × 1024 bytes.
+    allowed_hosts : iterable of str
+        Values of the ``Host`` header to answer to, without ports.
+    """
+    site = _Site(guide, max_upload_mb)
+    missing = site.renderer.missing
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return error_response(request, error, missing)
+
+    return Starlette(
+        routes=[
+            Mount(
+                "/api",
+                routes=[
+                    Route("/identify", site.identify, methods=["POST"]),
+                    Route("/guide", site.summary, methods=["GET"]),
+                ],
+            ),
+            Route("/healthz", site.health, methods=["GET"]),
+            Route("/assets/{name}", site.asset, methods=["GET"]),
+            Route("/pictures/{address:path}", site.picture, methods=["GET"]),
+            Route("/{address:path}", site.page, methods=["GET"]),
+        ],
+        middleware=[Middleware(Guard, allowed_hosts=allowed_hosts, missing_page=missing)],
+        exception_handlers={HTTPException: refuse},
+    )
+
+
+def serve(
+    guide: "Guide",
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    *,
+    open_browser: bool = False,
+    announce: Callable[[str], None] | None = None,
+    max_upload_mb: float = 32,
+    names: Iterable[str] = (),
+) -> None:
+    """Serve a guide until interrupted.
+
+    Parameters
+    ----------
+    guide : Guide
+    host : str
+        Where to listen; ``"0.0.0.0"`` is every network interface of the machine.
+    port : int, optional
+        None takes the first free port from 8000 to 8019, 0 any free one. A port that is asked
+        for and busy is an error.
+    open_browser : bool
+        Open the home page once the server listens.
+    announce : callable, optional
+        Called with the address of the home page once the server listens.
+    max_upload_mb : float
+        See :func:`create_app`.
+    names : iterable of str
+        Further host names to answer to, such as the public one behind a proxy.
+    """
+    app = create_app(guide, max_upload_mb=max_upload_mb, allowed_hosts=hosts_for(host, names))
+    listening = listen(host, port)
+    try:
+        shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+        shown = f"[{shown}]" if ":" in shown else shown
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        if announce is not None:
+            announce(address)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, ws="none", lifespan="off", server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Open the socket that a server listens on; see :func:`serve` for ``port``."""
+    candidates = range(FIRST_PORT, FIRST_PORT + N_PORTS) if port is None else [port]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in candidates:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, candidate))
+            listening.listen(128)
+        except (OSError, OverflowError) as error:
+            listening.close()
+            reason = error
+        else:
+            return listening
+    if port is None:
+        raise FieldguideError(
+            f"No port from {FIRST_PORT} to {FIRST_PORT + N_PORTS - 1} is free on {host}; "
+            "name another, or 0 for any free one."
+        )
+    why = getattr(reason, "strerror", None) or str(reason)
+    raise FieldguideError(
+        f"Port {port} on {host} cannot be used ({why}); name another, or 0 for any free one."
+    )
+
+
+class _Site:
+    """The answers of the server, one method per route."""
+
+    def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
+        self.guide = guide
+        self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
+        self.max_bytes = int(max_upload_mb * 1024 * 1024)
+        self.max_upload_mb = max_upload_mb
+        self.picture_root = (Path(guide.folder) / "pictures").resolve()
+        self._limiter: anyio.CapacityLimiter | None = None
+        self._n_waiting = 0
+        self._page = lru_cache(maxsize=256)(self.renderer.page)
+
+    def page(self, request: Request) -> Response:
+        address = request.path_params["address"] or "index.html"
+        try:
+            html = self._page(address)
+        except KeyError:
+            raise HTTPException(404) from None
+        if address == "404.html":
+            raise HTTPException(404)
+        body = html.encode()
+        tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+        headers = {"ETag": tag, "Cache-Control": _PAGE_CACHE}
+        if _is_known(request, tag):
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(body, headers=headers)
+
+    def asset(self, request: Request) -> Response:
+        return _send_file(request, ASSETS / request.path_params["name"], ASSETS, _PAGE_CACHE)
+
+    def picture(self, request: Request) -> Response:
+        address = f"pictures/{request.path_params['address']}"
+        if address not in self._listed_pictures():
+            raise HTTPException(404)
+        path = Path(self.guide.folder) / address
+        return _send_file(request, path, self.picture_root, _PICTURE_CACHE)
+
+    def summary(self, request: Request) -> Response:
+        about = self.guide.about
+        return JSONResponse(
+            {
+                "title": self.guide.title,
+                "summary": self.guide.summary,
+                "specimens": self.guide.n_specimens,
+                "kinds": [kind.name for kind in self.guide.kinds],
+                "branches": len(self.guide.branches),
+                "accuracy": about.get("accuracy"),
+                "created": about.get("created"),
+                "seed": about.get("seed"),
+            }
+        )
+
+    async def health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def identify(self, request: Request) -> Response:
+        data = await self._read_upload(request)
+        if self._n_waiting >= _AT_ONCE + _WAITING:
+            raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        self._n_waiting += 1
+        try:
+            start = time.perf_counter()
+            answer = await anyio.to_thread.run_sync(self._identify, data, limiter=self._limiter)
+        except UnreadableImageError as error:
+            reason = str(error).strip().rstrip(".")
+            raise HTTPException(415, f"That picture cannot be read: {reason}.") from None
+        finally:
+            self._n_waiting -= 1
+        answer["seconds"] = round(time.perf_counter() - start, 3)
+        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    def _identify(self, data: bytes) -> dict:
+        return self.renderer.answer(self.guide.identify([data])[0])
+
+    async def _read_upload(self, request: Request) -> bytes:
+        too_large = HTTPException(
+            413,
+            f"That upload is larger than {self.max_upload_mb:g} MB; send a smaller picture.",
+            {"Connection": "close"},  # whatever more is on its way is not read
+        )
+        limit = self.max_bytes + _ENVELOPE
+        length = request.headers.get("content-length", "")
+        declared = int(length) if length.isdecimal() and len(length) < 20 else 0
+        if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+            raise HTTPException(415, "Send the picture as multipart form data, in field 'image'.")
+        if declared > limit:
+            if declared <= _DRAIN * limit:
+                async for _ in request.stream():
+                    pass
+            raise too_large
+        counted = Request(request.scope, _counting(request.receive, limit, too_large))
+        async with counted.form(max_files=1, max_fields=8, max_part_size=_ENVELOPE) as form:
+            upload = form.get("image")
+            if not isinstance(upload, UploadFile):
+                raise HTTPException(400, "Send one picture as a file, in the field 'image'.")
+            data = await upload.read()
+        if len(data) > self.max_bytes:
+            raise too_large
+        if not data:
+            raise HTTPException(400, "The file is empty; send a picture.")
+        return data
+
+    @lru_cache(maxsize=1)  # noqa: B019 - one site per process
+    def _listed_pictures(self) -> frozenset[str]:
+        listed = self.guide.specimens(list(range(self.guide.n_specimens)))
+        return frozenset(
+            address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
+        )
+
+
+def _counting(receive: Receive, limit: int, too_large: HTTPException) -> Receive:
+    """Pass a body on until it is longer than ``limit``, whatever its headers said."""
+    n_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > limit:
+            raise too_large
+        return message
+
+    return counted
+
+
+def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:
+    """Send a file that lies under ``root``, links followed; 404 for anything else."""
+    try:
+        found = path.resolve(strict=True)
+        status = found.stat()
+    except (OSError, ValueError, RuntimeError):
+        raise HTTPException(404) from None
+    if not found.is_relative_to(root.resolve()) or not found.is_file():
+        raise HTTPException(404)
+    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+    headers = {"ETag": tag, "Cache-Control": cache}
+    if _is_known(request, tag):
+        return Response(status_code=304, headers=headers)
+    return FileResponse(found, headers=headers, stat_result=status)
+
+
+def _is_known(request: Request, tag: str) -> bool:
+    known = request.headers.get("if-none-match", "")
+    return tag in (part.strip().removeprefix("W/") for part in known.split(","))

@@ -1,0 +1,75 @@
+"""Fixtures that every test may use: a seed, small drawn images, one small guide, no network."""
+
+import socket
+
+import numpy as np
+import pytest
+
+from fieldguide.collection import Collection
+from fieldguide.guide import Guide
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--seeds", type=int, default=1, help="seeds to run the seeded tests with")
+
+
+def pytest_generate_tests(metafunc):
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds")))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch):
+    """Nothing in the package may reach the network."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        host = address[0] if isinstance(address, tuple) else ""
+        if host not in ("127.0.0.1", "::1", "localhost", ""):
+            raise AssertionError(f"a test tried to reach {address!r}")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def draw_blobs(seed: int = 0, n_per_kind: int = 8, size_px: int = 72):
+    """Three kinds of simple picture that any classifier can tell apart."""
+    rng = np.random.default_rng(seed)
+    yy, xx = np.mgrid[:size_px, :size_px] / size_px
+    images, kinds = [], []
+    for kind in ("disc", "stripe", "square"):
+        for _ in range(n_per_kind):
+            x, y = rng.uniform(0.35, 0.65, 2)
+            back, front = rng.integers(120, 250, 3), rng.integers(0, 110, 3)
+            if kind == "disc":
+                mask = (xx - x) ** 2 + (yy - y) ** 2 < 0.06
+            elif kind == "stripe":
+                mask = np.sin((xx + x) * 30) > 0
+            else:
+                mask = (abs(xx - x) < 0.2) & (abs(yy - y) < 0.2)
+            images.append(np.where(mask[..., None], front, back).astype(np.uint8))
+            kinds.append(kind)
+    return images, kinds
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Images and their kinds."""
+    return draw_blobs()
+
+
+@pytest.fixture(scope="session")
+def small_guide(blobs, tmp_path_factory) -> Guide:
+    """A real guide of 24 simple pictures with kinds."""
+    images, kinds = blobs
+    collection = Collection.from_arrays(images, kinds, name="shapes")
+    return Guide.build(collection, tmp_path_factory.mktemp("guide") / "shapes", n_jobs=1)

@@ -86,6 +86,8 @@ def read_picture(
         raise UnreadableImageError("the file is empty")
     try:
         image = _open_header(data, max_pixels)
+        if image.format == "PNG":  # Pillow decodes wrong pixels rather than check their sums
+            Image.open(io.BytesIO(data), formats=["PNG"]).verify()
         raw_width, raw_height = image.size
         if at_least_px:
             image.draft(None, (at_least_px, at_least_px))

@@ -14,6 +14,7 @@ from fieldguide.datasets._outlines import (
     ellipse,
     lighter,
     mirrored,
+    moved,
     path,
     ring,
     taper,
@@ -144,13 +145,8 @@ def _draw_cases(pen: Pen, rng: np.random.Generator, look: Beetle, case: Colour) 
     )
     if look.stripe is not None:
         for side in (-1, 1):
-            line = curve(
-                [
-                    (side * wide * 0.35, low),
-                    (side * wide * 0.62, low + 0.3),
-                    (side * wide * 0.3, high),
-                ]
-            )
+            start, middle, end = (wide * 0.35, low), (wide * 0.62, low + 0.3), (wide * 0.3, high)
+            line = curve([start, middle, end]) * (side, 1)
             pen.fill(
                 taper(line, 0.03, 0.01, 0.06),
                 vary(rng, look.stripe),
@@ -158,17 +154,14 @@ def _draw_cases(pen: Pen, rng: np.random.Generator, look: Beetle, case: Colour) 
                 soft=0.006,
                 mark="copper stripes",
             )
-    for t in (0.3, 0.5, 0.7, 0.86):
-        for side in (-1, 1):
-            groove = curve(
-                [
-                    (side * wide * t, low + 0.05),
-                    (side * wide * t * 1.05, 0.1),
-                    (side * wide * t * 0.4, high - 0.05),
-                ]
-            )
-            if look.stripe is not None or look.jaws:
-                pen.line(groove[1:-1], darker(case, 0.35), 0.005)
+    if look.stripe is not None or look.jaws:
+        for t in (-0.86, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.86):
+            x = wide * t
+            groove = curve([(x, low + 0.05), (x * 1.05, 0.1), (x * 0.4, high - 0.05)])
+            pen.line(groove[1:-1], darker(case, 0.35), 0.005)
+    shine = closed(moved(path("-620,120 -360,70 -300,200 -500,300") * (wide, 1), 0, low), 5)
+    strength = 0.75 if look.is_glossy else 0.5
+    pen.fill(shine, (255, 252, 244), clip=outline, soft=0.022, opacity=strength)
     size = rng.uniform(0.85, 1.15)
     for x, y, r in look.spots:
         for side in (-1, 1) if x else (1,):
@@ -182,17 +175,6 @@ def _draw_cases(pen: Pen, rng: np.random.Generator, look: Beetle, case: Colour) 
                 mark=pen.new_mark("side spot" if x else "middle spot"),
             )
     pen.line([(0, low + 0.015), (0, high - 0.01)], INK, 0.011)
-    shine = closed(
-        [
-            (-wide * 0.62, low + 0.12),
-            (-wide * 0.36, low + 0.07),
-            (-wide * 0.3, low + 0.2),
-            (-wide * 0.5, low + 0.3),
-        ],
-        5,
-    )
-    strength = 0.75 if look.is_glossy else 0.5
-    pen.fill(shine, (255, 252, 244), clip=outline, soft=0.022, opacity=strength)
     rim = curve([(wide * 0.82, low + 0.2), (wide * 0.9, 0.15), (wide * 0.62, high - 0.12)])
     pen.line(rim, lighter(case, 0.45), 0.009)
     pen.line(ring(outline), INK, 0.011)
@@ -209,19 +191,26 @@ _SEVEN = ((0.0, -0.105, 0.055), (0.13, -0.01, 0.05), (0.17, 0.15, 0.046), (0.085
 _TWO = ((0.135, 0.07, 0.062),)
 _SCENES = {"green leaf": 0.35, "moss": 0.15, "bark": 0.2, "paper": 0.15, "sand": 0.15}
 _LADYBIRD_STANCES = {
-    "crawling": Stance(("crawling", "seen from above"), 1.0, _SCENES, np.inf, (0.45, 0.85), True)
+    "crawling": Stance(
+        words=("crawling", "seen from above"),
+        weight=1.0,
+        scenes=_SCENES,
+        tilt=np.inf,
+        size=(0.45, 0.85),
+        is_grounded=True,
+    )
 }
 _BEETLE_STANCES = {
     "crawling": Stance(
-        ("crawling", "seen from above"),
-        1.0,
-        {"bark": 0.4, "forest floor": 0.3, "paper": 0.15, "moss": 0.15},
-        np.inf,
-        (0.55, 0.92),
-        True,
+        words=("crawling", "seen from above"),
+        weight=1.0,
+        scenes={"bark": 0.4, "forest floor": 0.3, "paper": 0.15, "moss": 0.15},
+        tilt=np.inf,
+        size=(0.55, 0.92),
+        is_grounded=True,
     )
 }
-_WORDS = ("six-legged", "hard wing cases")
+_WORDS = ("has eyes", "six-legged", "hard wing cases")
 
 KINDS = (
     Kind(
@@ -230,15 +219,15 @@ KINDS = (
         "insects",
         draw_beetle,
         Beetle(
-            _ROUND,
-            _ROUND_SHIELD,
-            (0.085, -0.30),
-            (202, 56, 42),
-            (148, 32, 32),
-            (46, 40, 42),
-            0.24,
-            0.13,
-            _SEVEN,
+            case=_ROUND,
+            shield=_ROUND_SHIELD,
+            head=(0.085, -0.30),
+            colour=(202, 56, 42),
+            edge=(148, 32, 32),
+            shield_colour=(46, 40, 42),
+            leg=0.24,
+            antenna=0.13,
+            spots=_SEVEN,
             is_glossy=True,
             cheek=(244, 238, 224),
         ),
@@ -256,15 +245,15 @@ KINDS = (
         "insects",
         draw_beetle,
         Beetle(
-            _ROUND,
-            _ROUND_SHIELD,
-            (0.085, -0.30),
-            (206, 64, 44),
-            (150, 36, 34),
-            (46, 40, 42),
-            0.24,
-            0.13,
-            _TWO,
+            case=_ROUND,
+            shield=_ROUND_SHIELD,
+            head=(0.085, -0.30),
+            colour=(206, 64, 44),
+            edge=(150, 36, 34),
+            shield_colour=(46, 40, 42),
+            leg=0.24,
+            antenna=0.13,
+            spots=_TWO,
             is_glossy=True,
             cheek=(244, 238, 224),
         ),
@@ -278,14 +267,14 @@ KINDS = (
         "insects",
         draw_beetle,
         Beetle(
-            _LONG,
-            _WIDE_SHIELD,
-            (0.15, -0.36),
-            (100, 58, 44),
-            (62, 38, 34),
-            (56, 46, 46),
-            0.32,
-            0.17,
+            case=_LONG,
+            shield=_WIDE_SHIELD,
+            head=(0.15, -0.36),
+            colour=(100, 58, 44),
+            edge=(62, 38, 34),
+            shield_colour=(56, 46, 46),
+            leg=0.32,
+            antenna=0.17,
             jaws=True,
         ),
         (*_WORDS, "mostly brown"),
@@ -298,14 +287,14 @@ KINDS = (
         "insects",
         draw_beetle,
         Beetle(
-            _TAPERED,
-            _TALL_SHIELD,
-            (0.09, -0.345),
-            (62, 138, 96),
-            (30, 82, 74),
-            (52, 118, 92),
-            0.27,
-            0.16,
+            case=_TAPERED,
+            shield=_TALL_SHIELD,
+            head=(0.09, -0.345),
+            colour=(62, 138, 96),
+            edge=(30, 82, 74),
+            shield_colour=(52, 118, 92),
+            leg=0.27,
+            antenna=0.16,
             stripe=(196, 122, 70),
             is_glossy=True,
         ),

@@ -137,27 +137,32 @@ def _draw_body(pen: Pen, rng: np.random.Generator, look: Wings) -> None:
 _OPEN_SCENES = {"meadow": 0.3, "green leaf": 0.25, "foliage": 0.2, "paper": 0.25}
 _STANCES = {
     "wings open": Stance(
-        ("wings open", "seen from above"), 0.75, _OPEN_SCENES, 0.6, (0.65, 1.0), True
+        words=("wings open", "seen from above"),
+        weight=0.75,
+        scenes=_OPEN_SCENES,
+        tilt=0.6,
+        size=(0.65, 1.0),
+        is_grounded=True,
     ),
     "wings closed": Stance(
-        ("wings closed", "seen from the side"),
-        0.25,
-        {"meadow": 0.45, "green leaf": 0.2, "foliage": 0.35},
-        0.25,
-        (0.7, 1.1),
+        words=("wings closed", "seen from the side"),
+        weight=0.25,
+        scenes={"meadow": 0.45, "green leaf": 0.2, "foliage": 0.35},
+        tilt=0.25,
+        size=(0.7, 1.1),
     ),
 }
 _MOTH_STANCES = {
     "wings open": Stance(
-        ("wings open", "seen from above"),
-        1.0,
-        {"bark": 0.45, "foliage": 0.2, "paper": 0.2, "green leaf": 0.15},
-        0.6,
-        (0.65, 1.0),
-        True,
+        words=("wings open", "seen from above"),
+        weight=1.0,
+        scenes={"bark": 0.45, "foliage": 0.2, "paper": 0.2, "green leaf": 0.15},
+        tilt=0.6,
+        size=(0.65, 1.0),
+        is_grounded=True,
     )
 }
-_WORDS = ("winged", "six-legged", "broad patterned wings")
+_WORDS = ("has eyes", "winged", "six-legged", "broad patterned wings")
 _ANTENNAE = {"antennae": ("has antennae",)}
 _BORDER = {"dark border": ("dark wing border",)}
 
@@ -167,7 +172,14 @@ KINDS = (
         "butterflies",
         "insects",
         draw_butterfly,
-        Wings(_FORE, _TAILED, (238, 212, 116), (222, 190, 104), (54, 46, 48), "swallowtail"),
+        Wings(
+            fore=_FORE,
+            hind=_TAILED,
+            colour=(238, 212, 116),
+            root=(222, 190, 104),
+            edge=(54, 46, 48),
+            pattern="swallowtail",
+        ),
         (*_WORDS, "mostly yellow"),
         {
             "wing tail": ("tailed wings",),
@@ -182,7 +194,14 @@ KINDS = (
         "butterflies",
         "insects",
         draw_butterfly,
-        Wings(_FORE, _HIND, (176, 72, 48), (122, 70, 54), (86, 62, 54), "peacock"),
+        Wings(
+            fore=_FORE,
+            hind=_HIND,
+            colour=(176, 72, 48),
+            root=(122, 70, 54),
+            edge=(86, 62, 54),
+            pattern="peacock",
+        ),
         (*_WORDS, "mostly red"),
         {"eye spot": ("eye spots",), **_ANTENNAE},
         _STANCES,
@@ -192,7 +211,14 @@ KINDS = (
         "butterflies",
         "insects",
         draw_butterfly,
-        Wings(_FORE, _HIND, (220, 126, 52), (206, 108, 50), (48, 40, 42), "milkweed"),
+        Wings(
+            fore=_FORE,
+            hind=_HIND,
+            colour=(220, 126, 52),
+            root=(206, 108, 50),
+            edge=(48, 40, 42),
+            pattern="milkweed",
+        ),
         (*_WORDS, "mostly orange", "veined wings"),
         {"white edge dots": ("white-dotted edge",), **_BORDER, **_ANTENNAE},
         _STANCES,
@@ -202,7 +228,14 @@ KINDS = (
         "butterflies",
         "insects",
         draw_butterfly,
-        Wings(_FORE, _HIND, (216, 116, 52), (150, 96, 62), (56, 46, 46), "tortoiseshell"),
+        Wings(
+            fore=_FORE,
+            hind=_HIND,
+            colour=(216, 116, 52),
+            root=(150, 96, 62),
+            edge=(56, 46, 46),
+            pattern="tortoiseshell",
+        ),
         (*_WORDS, "mostly orange"),
         {
             "white patch": ("white wing patch",),
@@ -218,12 +251,12 @@ KINDS = (
         "insects",
         draw_butterfly,
         Wings(
-            _MOON_FORE,
-            _MOON_HIND,
-            (190, 214, 166),
-            (214, 226, 196),
-            (172, 200, 150),
-            "moon",
+            fore=_MOON_FORE,
+            hind=_MOON_HIND,
+            colour=(190, 214, 166),
+            root=(214, 226, 196),
+            edge=(172, 200, 150),
+            pattern="moon",
             body=(236, 228, 206),
             is_moth=True,
         ),

@@ -116,22 +116,22 @@ def _draw_tail(pen: Pen, rng: np.random.Generator, look: Dragonfly, body: Colour
 
 _FLY = {
     "wings open": Stance(
-        ("wings open", "seen from above"),
-        0.6,
-        {"pond": 0.5, "green leaf": 0.25, "paper": 0.25},
-        np.inf,
-        (0.65, 0.95),
-        True,
+        words=("wings open", "seen from above"),
+        weight=0.6,
+        scenes={"pond": 0.5, "green leaf": 0.25, "paper": 0.25},
+        tilt=np.inf,
+        size=(0.65, 0.95),
+        is_grounded=True,
     ),
     "in flight": Stance(
-        ("in flight", "wings open", "seen from above"),
-        0.4,
-        {"pond": 0.5, "meadow": 0.3, "sky": 0.2},
-        np.inf,
-        (0.5, 0.85),
+        words=("in flight", "wings open", "seen from above"),
+        weight=0.4,
+        scenes={"pond": 0.5, "meadow": 0.3, "sky": 0.2},
+        tilt=np.inf,
+        size=(0.5, 0.85),
     ),
 }
-_INSECT = ("winged", "six-legged", "slender", "clear wings", "large eyes")
+_WORDS = ("has eyes", "winged", "six-legged", "slender", "clear wings", "large eyes")
 
 KINDS = (
     Kind(
@@ -139,8 +139,10 @@ KINDS = (
         "dragonflies",
         "insects",
         draw_dragonfly,
-        Dragonfly((104, 148, 190), (96, 116, 122), (84, 118, 120), club=(52, 48, 56)),
-        (*_INSECT, "mostly blue"),
+        Dragonfly(
+            body=(104, 148, 190), thorax=(96, 116, 122), eye=(84, 118, 120), club=(52, 48, 56)
+        ),
+        (*_WORDS, "mostly blue"),
         {"dark tail tip": ("dark tail tip",)},
         _FLY,
     ),
@@ -149,8 +151,8 @@ KINDS = (
         "dragonflies",
         "insects",
         draw_dragonfly,
-        Dragonfly((184, 62, 46), (142, 82, 62), (150, 62, 48), band=(150, 96, 52)),
-        (*_INSECT, "mostly red"),
+        Dragonfly(body=(184, 62, 46), thorax=(142, 82, 62), eye=(150, 62, 48), band=(150, 96, 52)),
+        (*_WORDS, "mostly red"),
         {"wing band": ("banded wings",)},
         _FLY,
     ),

@@ -65,7 +65,7 @@ def draw_duck(
                 part=1,
             )
             foot = curve(moved(path("-20,295 100,330 50,345 -40,330"), x, 0), 4)
-            pen.fill(foot, vary(rng, _ORANGE), ink=INK, width=0.007)
+            pen.fill(foot, vary(rng, _ORANGE), ink=INK, width=0.007, mark="feet")
     hull = closed(_HULL)
     tail = darker(flank, 0.55)
     pen.fill(hull, [lighter(flank, 0.15), flank, darker(flank, 0.3)], ink=INK)
@@ -125,6 +125,7 @@ def _draw_duck_head(pen: Pen, rng: np.random.Generator, look: Drake, head: Colou
     pen.fill(
         curve(path("405,-255 450,-245 520,-222 545,-195 500,-182 405,-185"), 4),
         [lighter(beak, 0.25), beak, darker(beak, 0.15)],
+        mark="beak",
         ink=INK,
         width=0.008,
     )
@@ -150,17 +151,24 @@ def _draw_waterline(pen: Pen, rng: np.random.Generator) -> None:
     pen.line(moved(curve(surface[1:-1] * (0.62, 1), 3), -0.03, 0.004), (226, 236, 234), 0.008)
 
 
-_SWIMMING = Stance(("swimming", "seen from the side"), 0.7, {"pond": 1.0}, 0.04, (0.5, 0.9))
+_SWIMMING = Stance(
+    words=("swimming", "seen from the side"),
+    weight=0.7,
+    scenes={"pond": 1.0},
+    tilt=0.04,
+    size=(0.5, 0.9),
+)
 _STANDING = Stance(
-    ("standing", "seen from the side"),
-    0.3,
-    {"sand": 0.35, "snow": 0.35, "meadow": 0.3},
-    0.05,
-    (0.5, 0.85),
-    True,
+    words=("standing", "seen from the side"),
+    weight=0.3,
+    scenes={"sand": 0.35, "snow": 0.35, "meadow": 0.3},
+    tilt=0.05,
+    size=(0.5, 0.85),
+    is_grounded=True,
 )
 _DUCK_STANCES = {"swimming": _SWIMMING, "standing": _STANDING}
-_BIRD = ("has feathers", "has a beak", "winged", "two-legged")
+_WORDS = ("has eyes", "has feathers", "winged", "two-legged", "mostly grey")
+_MARKS = {"beak": ("has a beak",), "feet": ("web-footed",), "wing patch": ("blue wing patch",)}
 
 KINDS = (
     Kind(
@@ -177,12 +185,8 @@ KINDS = (
             ring=(246, 242, 232),
             wing_patch=(66, 96, 160),
         ),
-        (*_BIRD, "web-footed", "mostly grey"),
-        {
-            "green head": ("green head",),
-            "neck ring": ("white neck ring",),
-            "wing patch": ("blue wing patch",),
-        },
+        _WORDS,
+        {**_MARKS, "green head": ("green head",), "neck ring": ("white neck ring",)},
         _DUCK_STANCES,
     ),
     Kind(
@@ -199,8 +203,8 @@ KINDS = (
             wing_patch=(66, 96, 160),
             head_mark="chestnut head",
         ),
-        (*_BIRD, "web-footed", "mostly grey"),
-        {"chestnut head": ("chestnut head",), "wing patch": ("blue wing patch",)},
+        _WORDS,
+        {**_MARKS, "chestnut head": ("chestnut head",)},
         _DUCK_STANCES,
     ),
 )

@@ -1,10 +1,12 @@
 """Fishes: a body, its fins and its pattern, deep for those of the reef, slender for the river."""
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
 from fieldguide.datasets._canvas import Pen
+from fieldguide.datasets._fish_patterns import PATTERNS
 from fieldguide.datasets._kind import Kind, Stance
 from fieldguide.datasets._outlines import (
     Colour,
@@ -14,9 +16,9 @@ from fieldguide.datasets._outlines import (
     ellipse,
     lighter,
     mix,
+    moved,
     path,
     ring,
-    taper,
     vary,
 )
 
@@ -38,6 +40,8 @@ class Fish:
     pattern: str
     ink: Colour
     pale: Colour = (244, 240, 228)
+    tail_mark: str | None = None
+    fin_marks: tuple[str | None, ...] = ()
 
 
 _DEEP = path(
@@ -109,28 +113,19 @@ def draw_fish(
 def _draw_fins(pen: Pen, rng: np.random.Generator, look: Fish) -> None:
     fin = vary(rng, look.fin)
     tail = closed(look.tail, 5)
-    tail_mark = "forked tail" if look.tail is _FORK_TAIL else None
-    pen.fill(tail, [fin, lighter(fin, 0.25)], axis=path("-330,0 -500,0"), ink=INK, mark=tail_mark)
+    pen.fill(
+        tail, [fin, lighter(fin, 0.25)], axis=path("-330,0 -500,0"), ink=INK, mark=look.tail_mark
+    )
     for y in np.linspace(-0.09, 0.09, 7):
         pen.line([(-0.35, y * 0.3), (-0.46, y)], darker(fin, 0.3), 0.006)
-    if look.pattern == "clown":
-        pen.line(closed(look.tail * (0.985, 0.9), 5)[6:-6], (50, 42, 46), 0.02)
-    for k, outline in enumerate(look.fins):
-        points = closed(outline, 5)
-        long = look.fins is _LONG_FINS
-        pen.fill(
-            points,
-            [lighter(fin, 0.3), fin] if outline[0, 1] < 0 else [fin, lighter(fin, 0.3)],
-            ink=INK,
-            mark="long fins"
-            if long
-            else ("red fins" if look.pattern == "perch" and k >= 2 else None),
-        )
+    if look.pattern == "white bars":
+        pen.line(closed(look.tail * (0.985, 0.9), 5)[6:-6], look.ink, 0.02)
+    for outline, mark in zip_longest(look.fins, look.fin_marks):
+        wash = [lighter(fin, 0.3), fin] if outline[0, 1] < 0 else [fin, lighter(fin, 0.3)]
+        pen.fill(closed(outline, 5), wash, ink=INK, mark=mark)
         base = outline[-1] + (outline[0] - outline[-1]) * np.linspace(0.1, 0.9, 6)[:, None]
-        far = (
-            outline[len(outline) // 2 - 1]
-            + (outline[1] - outline[len(outline) // 2 - 1]) * np.linspace(0, 1, 6)[:, None]
-        )
+        middle = outline[len(outline) // 2 - 1]
+        far = middle + (outline[1] - middle) * np.linspace(0, 1, 6)[:, None]
         for a, b in zip(base, far, strict=True):
             pen.line([a, a + (b - a) * 0.9], darker(fin, 0.3), 0.006)
 
@@ -139,24 +134,15 @@ def _draw_body(pen: Pen, rng: np.random.Generator, look: Fish) -> None:
     back, side, belly = (vary(rng, c, 9) for c in (look.back, look.side, look.belly))
     body = closed(look.outline)
     pen.fill(body, [back, mix(back, side, 0.7), side, mix(side, belly, 0.6), belly], ink=INK)
-    _draw_scales(pen, look, side, body)
-    _PATTERNS[look.pattern](pen, rng, look, body)
+    _draw_scales(pen, look, side)
+    PATTERNS[look.pattern](pen, rng, look, body)
     pen.line(ring(body), INK, 0.009)
     x, y, r = look.eye
     gill = curve([(x - 0.09, y - 0.085), (x - 0.13, y + 0.01), (x - 0.085, y + 0.12)])
     pen.line(gill, darker(side, 0.5), 0.01)
     mouth_x, mouth_y = look.outline[0]
-    pen.line(
-        curve(
-            [
-                (mouth_x, mouth_y),
-                (mouth_x - 0.04, mouth_y + 0.018),
-                (mouth_x - 0.065, mouth_y + 0.03),
-            ]
-        ),
-        INK,
-        0.009,
-    )
+    mouth = moved(path("0,0 -40,18 -65,30"), mouth_x, mouth_y)
+    pen.line(curve(mouth), INK, 0.009)
     fin = vary(rng, look.fin)
     with pen.placed(x - 0.16, y + 0.1, rng.normal(0.3, 0.25)):
         pectoral = closed(path("20,-10 -60,-45 -140,-40 -165,10 -120,50 -40,45"), 5)
@@ -167,7 +153,7 @@ def _draw_body(pen: Pen, rng: np.random.Generator, look: Fish) -> None:
     pen.eye(x, y, r, (222, 190, 96), 0.62)
 
 
-def _draw_scales(pen: Pen, look: Fish, side: Colour, body: np.ndarray) -> None:
+def _draw_scales(pen: Pen, look: Fish, side: Colour) -> None:
     ink = darker(side, 0.22)
     half = float(np.abs(look.outline[:, 1]).max())
     for row in range(-2, 3):
@@ -178,91 +164,25 @@ def _draw_scales(pen: Pen, look: Fish, side: Colour, body: np.ndarray) -> None:
                 pen.line(curve([(x, y - 0.022), (x - 0.02, y), (x, y + 0.022)], 3), ink, 0.006)
 
 
-def _angel(pen: Pen, rng: np.random.Generator, look: Fish, body: np.ndarray) -> None:
-    for x, w, bend in (
-        (0.30, 0.05, 0.03),
-        (0.08, 0.075, 0.03),
-        (-0.14, 0.07, 0.02),
-        (-0.285, 0.04, 0.0),
-    ):
-        bar = curve([(x, -0.32), (x + bend, 0), (x, 0.32)])
-        pen.fill(taper(bar, w, w, w * 1.15), vary(rng, look.ink, 6), clip=body, mark="dark bars")
-
-
-def _eyespot(pen: Pen, rng: np.random.Generator, look: Fish, body: np.ndarray) -> None:
-    bar = curve(path("240,-300 285,-50 240,300"))
-    pen.fill(taper(bar, 0.06, 0.05, 0.085), vary(rng, look.ink, 6), clip=body, mark="eye bar")
-    spot = pen.new_mark("tail spot")
-    x, y = -0.2, -0.07
-    pen.fill(ellipse(x, y, 0.078), look.pale, mark=spot)
-    pen.fill(ellipse(x, y, 0.056), vary(rng, look.ink, 6), mark=spot)
-    for k in range(5):
-        chevron = curve(
-            [
-                (0.16 - 0.07 * k, -0.2 + 0.02 * k),
-                (0.11 - 0.07 * k, 0.0),
-                (0.16 - 0.07 * k, 0.2 - 0.02 * k),
-            ]
-        )
-        if k < 4:
-            pen.line(chevron, darker(look.side, 0.25), 0.007)
-
-
-def _clown(pen: Pen, rng: np.random.Generator, look: Fish, body: np.ndarray) -> None:
-    for x, w, bend in ((0.22, 0.085, 0.04), (-0.03, 0.105, 0.07), (-0.27, 0.055, 0.01)):
-        bar = curve([(x - 0.02, -0.3), (x + bend, 0), (x - 0.02, 0.3)])
-        pen.fill(taper(bar, w + 0.026, w + 0.026, w + 0.046), look.ink, clip=body)
-        pen.fill(taper(bar, w, w, w + 0.02), look.pale, clip=body, mark="white bars")
-
-
-def _trout(pen: Pen, rng: np.random.Generator, look: Fish, body: np.ndarray) -> None:
-    band = curve(path("360,0 100,5 -370,0"))
-    pen.fill(
-        taper(band, 0.05, 0.03, 0.07),
-        (208, 120, 112),
-        clip=body,
-        soft=0.012,
-        opacity=0.8,
-        mark="pink band",
-    )
-    mark = pen.mark("speckles")
-    area = closed(path("300,-85 100,-115 -150,-85 -340,-30 -340,0 -100,-10 200,-15"))
-    pen.fill(area, look.side, clip=body, opacity=0.02, mark=mark)
-    x, y = rng.uniform(-0.34, 0.3, 34), rng.uniform(-0.1, 0.03, 34)
-    for a, b in zip(x, y, strict=True):
-        if b > -0.115 + 0.28 * abs(a + 0.02) ** 1.3:
-            pen.dots([(a, b)], rng.uniform(0.007, 0.012), look.ink)
-
-
-def _perch(pen: Pen, rng: np.random.Generator, look: Fish, body: np.ndarray) -> None:
-    for x in np.linspace(0.22, -0.3, 6):
-        w = rng.uniform(0.035, 0.05)
-        bar = curve([(x, -0.2), (x - 0.01, -0.05), (x + rng.normal(0, 0.01), 0.06)])
-        pen.fill(taper(bar, w, 0.008, w), look.ink, clip=body, soft=0.004, mark="dark bars")
-
-
-_PATTERNS = {
-    "angel": _angel,
-    "eyespot": _eyespot,
-    "clown": _clown,
-    "trout": _trout,
-    "perch": _perch,
-}
 _REEF = {
     "swimming": Stance(
-        ("swimming", "seen from the side"), 1.0, {"reef": 0.6, "deep water": 0.4}, 0.2, (0.5, 0.9)
+        words=("swimming", "seen from the side"),
+        weight=1.0,
+        scenes={"reef": 0.6, "deep water": 0.4},
+        tilt=0.2,
+        size=(0.5, 0.9),
     )
 }
 _RIVER = {
     "swimming": Stance(
-        ("swimming", "seen from the side"),
-        1.0,
-        {"stream": 0.65, "deep water": 0.35},
-        0.25,
-        (0.6, 0.98),
+        words=("swimming", "seen from the side"),
+        weight=1.0,
+        scenes={"stream": 0.65, "deep water": 0.35},
+        tilt=0.25,
+        size=(0.6, 0.98),
     )
 }
-_WORDS = ("has fins", "has scales", "has a tail fin")
+_WORDS = ("has eyes", "has fins", "has scales", "has a tail fin")
 
 KINDS = (
     Kind(
@@ -271,16 +191,17 @@ KINDS = (
         "fishes",
         draw_fish,
         Fish(
-            _DEEP,
-            (206, 188, 130),
-            (234, 222, 182),
-            (244, 238, 218),
-            (224, 206, 150),
-            _LONG_FINS,
-            _FAN_TAIL,
-            (0.31, -0.03, 0.036),
-            "angel",
-            (54, 48, 58),
+            outline=_DEEP,
+            back=(206, 188, 130),
+            side=(234, 222, 182),
+            belly=(244, 238, 218),
+            fin=(224, 206, 150),
+            fins=_LONG_FINS,
+            tail=_FAN_TAIL,
+            eye=(0.31, -0.03, 0.036),
+            pattern="wide bars",
+            ink=(54, 48, 58),
+            fin_marks=("long fins", "long fins"),
         ),
         (*_WORDS, "deep-bodied", "mostly yellow"),
         {"dark bars": ("barred",), "long fins": ("long fins",)},
@@ -292,16 +213,16 @@ KINDS = (
         "fishes",
         draw_fish,
         Fish(
-            _DEEP,
-            (222, 178, 74),
-            (240, 210, 112),
-            (248, 232, 170),
-            (232, 192, 88),
-            _REEF_FINS,
-            _FAN_TAIL,
-            (0.30, -0.03, 0.036),
-            "eyespot",
-            (46, 42, 50),
+            outline=_DEEP,
+            back=(222, 178, 74),
+            side=(240, 210, 112),
+            belly=(248, 232, 170),
+            fin=(232, 192, 88),
+            fins=_REEF_FINS,
+            tail=_FAN_TAIL,
+            eye=(0.30, -0.03, 0.036),
+            pattern="eyespot",
+            ink=(46, 42, 50),
         ),
         (*_WORDS, "deep-bodied", "mostly yellow"),
         {"eye bar": ("eye stripe",), "tail spot": ("spot near the tail", "eye spots")},
@@ -313,16 +234,16 @@ KINDS = (
         "fishes",
         draw_fish,
         Fish(
-            _OVAL,
-            (206, 92, 40),
-            (228, 124, 52),
-            (238, 156, 84),
-            (226, 128, 60),
-            _CLOWN_FINS,
-            _ROUND_TAIL,
-            (0.345, -0.035, 0.034),
-            "clown",
-            (52, 42, 46),
+            outline=_OVAL,
+            back=(206, 92, 40),
+            side=(228, 124, 52),
+            belly=(238, 156, 84),
+            fin=(226, 128, 60),
+            fins=_CLOWN_FINS,
+            tail=_ROUND_TAIL,
+            eye=(0.345, -0.035, 0.034),
+            pattern="white bars",
+            ink=(52, 42, 46),
         ),
         (*_WORDS, "mostly orange"),
         {"white bars": ("barred",)},
@@ -334,16 +255,16 @@ KINDS = (
         "fishes",
         draw_fish,
         Fish(
-            _SLIM,
-            (112, 116, 84),
-            (176, 170, 134),
-            (230, 220, 198),
-            (166, 148, 112),
-            _TROUT_FINS,
-            _BROAD_TAIL,
-            (0.385, -0.025, 0.028),
-            "trout",
-            (66, 52, 48),
+            outline=_SLIM,
+            back=(112, 116, 84),
+            side=(176, 170, 134),
+            belly=(230, 220, 198),
+            fin=(166, 148, 112),
+            fins=_TROUT_FINS,
+            tail=_BROAD_TAIL,
+            eye=(0.385, -0.025, 0.028),
+            pattern="speckles",
+            ink=(66, 52, 48),
         ),
         (*_WORDS, "slender", "mostly brown"),
         {"speckles": ("spotted",), "pink band": ("striped along the side",)},
@@ -355,16 +276,18 @@ KINDS = (
         "fishes",
         draw_fish,
         Fish(
-            _SLIM * (0.97, 1.18),
-            (96, 106, 66),
-            (168, 164, 106),
-            (232, 224, 190),
-            (200, 96, 62),
-            _PERCH_FINS,
-            _FORK_TAIL,
-            (0.37, -0.03, 0.03),
-            "perch",
-            (74, 76, 56),
+            outline=_SLIM * (0.97, 1.18),
+            back=(96, 106, 66),
+            side=(168, 164, 106),
+            belly=(232, 224, 190),
+            fin=(200, 96, 62),
+            fins=_PERCH_FINS,
+            tail=_FORK_TAIL,
+            eye=(0.37, -0.03, 0.03),
+            pattern="narrow bars",
+            ink=(74, 76, 56),
+            tail_mark="forked tail",
+            fin_marks=(None, None, "red fins", "red fins"),
         ),
         (*_WORDS, "slender", "mostly green"),
         {"dark bars": ("barred",), "red fins": ("red fins",), "forked tail": ("forked tail",)},

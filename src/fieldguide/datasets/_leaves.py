@@ -195,12 +195,12 @@ _VEINS = {"oak": _oak_veins, "maple": _palm_veins, "birch": _feather_veins}
 _EDGES = {"oak": _mark_lobes, "maple": _mark_points, "birch": _mark_teeth}
 _STANCES = {
     "flat": Stance(
-        ("seen from above",),
-        1.0,
-        {"forest floor": 0.3, "paper": 0.25, "moss": 0.15, "snow": 0.15, "foliage": 0.15},
-        np.inf,
-        (0.6, 1.0),
-        True,
+        words=("seen from above",),
+        weight=1.0,
+        scenes={"forest floor": 0.3, "paper": 0.25, "moss": 0.15, "snow": 0.15, "foliage": 0.15},
+        tilt=np.inf,
+        size=(0.6, 1.0),
+        is_grounded=True,
     )
 }
 _WORDS = ("flat blade", "leaf veins")
@@ -211,7 +211,7 @@ KINDS = (
         "broad leaves",
         "plants",
         draw_leaf,
-        Leaf("oak", ((166, 110, 62), (150, 92, 56), (186, 142, 80))),
+        Leaf(shape="oak", autumn=((166, 110, 62), (150, 92, 56), (186, 142, 80))),
         _WORDS,
         {"lobe": ("lobed edge",), "stalk": ("stalked",)},
         _STANCES,
@@ -221,7 +221,7 @@ KINDS = (
         "broad leaves",
         "plants",
         draw_leaf,
-        Leaf("maple", ((198, 80, 48), (214, 132, 54), (176, 58, 48))),
+        Leaf(shape="maple", autumn=((198, 80, 48), (214, 132, 54), (176, 58, 48))),
         _WORDS,
         {"point": ("star-shaped",), "stalk": ("stalked",)},
         _STANCES,
@@ -231,7 +231,7 @@ KINDS = (
         "broad leaves",
         "plants",
         draw_leaf,
-        Leaf("birch", ((218, 178, 76), (200, 156, 66), (188, 132, 62))),
+        Leaf(shape="birch", autumn=((218, 178, 76), (200, 156, 66), (188, 132, 62))),
         _WORDS,
         {"teeth": ("toothed edge",), "stalk": ("stalked",)},
         _STANCES,

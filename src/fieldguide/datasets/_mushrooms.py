@@ -13,10 +13,12 @@ from fieldguide.datasets._outlines import (
     darker,
     ellipse,
     lighter,
+    mirrored,
     mix,
     moved,
     path,
     ring,
+    rotation,
     vary,
 )
 
@@ -71,19 +73,10 @@ def _draw_one(pen: Pen, rng: np.random.Generator, look: Mushroom, spread: float)
     cap, stem = vary(rng, look.cap, 10), vary(rng, look.stem, 7)
     lean = rng.normal(0, 0.05)
     w, b = 0.075 * look.stem_width, look.bulb
-    stalk = closed(
-        [
-            (-w + lean, -0.12),
-            (-w * 0.95 + lean * 0.5, 0.12),
-            (-w * 1.15 * b, 0.33),
-            (-w * 1.0 * b, 0.43),
-            (0, 0.455),
-            (w * 1.0 * b, 0.43),
-            (w * 1.15 * b, 0.33),
-            (w * 0.95 + lean * 0.5, 0.12),
-            (w + lean, -0.12),
-        ]
-    )
+    top, middle, foot = (w, -0.12), (w * 0.95, 0.12), (w * 1.15 * b, 0.33)
+    right = np.array([top, middle, foot, (w * b, 0.43), (0, 0.455)])
+    stalk = np.concatenate([mirrored(right)[:-1], right[::-1]])
+    stalk = closed(stalk + np.outer(np.interp(stalk[:, 1], (-0.12, 0.33), (lean, 0)), (1, 0)))
     pen.fill(
         stalk,
         [darker(stem, 0.1), lighter(stem, 0.2), stem, darker(stem, 0.28)],
@@ -123,7 +116,7 @@ def _draw_cap(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour) -
     outline = closed(_CAPS[look.shape])
     wide, low = 0.31, -0.015
     gills = ellipse(0, low, wide, 0.055)
-    pen.fill(gills, [darker(look.gill, 0.45), look.gill], ink=INK, mark="gills")
+    pen.fill(gills, [darker(look.gill, 0.45), look.gill], ink=INK, mark=pen.new_mark("gills"))
     for x in np.linspace(-0.9, 0.9, 15):
         pen.line(
             [(x * wide * 0.35, low - 0.02), (x * wide, low + 0.052 * (1 - x * x) ** 0.5)],
@@ -136,40 +129,25 @@ def _draw_cap(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour) -
     )
     shine = closed(path("-190,-170 -130,-250 -50,-280 -90,-220 -150,-140"), 5)
     pen.fill(shine, (255, 250, 240), clip=over, soft=0.022, opacity=0.5)
-    if look.warts and rng.random() > 0.12:
-        spots = (
-            (-0.2, -0.1, 0.034),
-            (-0.08, -0.19, 0.04),
-            (0.07, -0.12, 0.042),
-            (0.2, -0.13, 0.032),
-            (0.12, -0.25, 0.03),
-            (-0.03, -0.3, 0.026),
-            (-0.17, -0.225, 0.026),
-            (0.26, -0.05, 0.024),
-            (-0.04, -0.05, 0.03),
-            (-0.28, -0.045, 0.022),
-        )
-        for x, y, r in spots:
-            if rng.random() < 0.85:
-                a = rng.normal(0, 0.5)
-                wart = closed(
-                    np.array(
-                        [
-                            (-r, 0),
-                            (-r * 0.5, -r * 0.8),
-                            (r * 0.6, -r * 0.7),
-                            (r, 0.1 * r),
-                            (r * 0.3, r * 0.75),
-                            (-r * 0.6, r * 0.6),
-                        ]
-                    )
-                    @ [[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]
-                    + (x, y),
-                    4,
-                )
-                pen.fill(wart, (246, 238, 222), clip=over, mark="warts")
-                pen.line(wart[len(wart) // 2 :], darker(cap, 0.35), 0.005)
+    if look.warts and rng.random() > 0.12:  # rain washes them off now and then
+        _draw_warts(pen, rng, cap, over)
     pen.line(ring(over), INK, 0.009)
+
+
+_WARTS = path(
+    "-200,-100 -80,-190 70,-120 200,-130 120,-250 -30,-300 -170,-225 260,-50 -40,-50 -280,-45"
+)
+_WART = path("-1000,0 -500,-800 600,-700 1000,100 300,750 -600,600")
+
+
+def _draw_warts(pen: Pen, rng: np.random.Generator, cap: Colour, over: np.ndarray) -> None:
+    warts = pen.new_mark("warts")
+    for x, y in _WARTS:
+        if rng.random() < 0.85:
+            r = rng.uniform(0.024, 0.042)
+            wart = moved(closed(_WART * r @ rotation(rng.normal(0, 0.5)), 4), x, y)
+            pen.fill(wart, (246, 238, 222), clip=over, mark=warts)
+            pen.line(wart[len(wart) // 2 :], darker(cap, 0.35), 0.005)
 
 
 def _draw_funnel(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour) -> None:
@@ -178,9 +156,10 @@ def _draw_funnel(pen: Pen, rng: np.random.Generator, look: Mushroom, cap: Colour
     outline = closed(wave)
     pen.fill(outline, [lighter(cap, 0.2), cap, mix(cap, look.stem, 0.8)])
     pen.line(np.concatenate([outline[-35:], outline[:57]]), INK, 0.008)
+    ridges = pen.new_mark("ridges")
     for x in np.linspace(-0.85, 0.85, 11):
         ridge = curve([(x * 0.31, -0.19), (x * 0.2, -0.06), (x * 0.09, 0.08), (x * 0.065, 0.25)], 4)
-        pen.line(ridge, darker(cap, 0.35), 0.008, mark="ridges")
+        pen.line(ridge, darker(cap, 0.35), 0.008, mark=ridges)
     bowl = ellipse(0, -0.2, 0.3, 0.035)
     pen.fill(bowl, [darker(cap, 0.3), mix(cap, darker(cap), 0.2)], ink=INK, width=0.007)
 
@@ -199,12 +178,12 @@ def _draw_tuft(pen: Pen, rng: np.random.Generator) -> None:
 
 _STANCES = {
     "standing": Stance(
-        ("standing", "seen from the side"),
-        1.0,
-        {"forest floor": 0.35, "moss": 0.35, "meadow": 0.2, "foliage": 0.1},
-        0.08,
-        (0.55, 0.95),
-        True,
+        words=("standing", "seen from the side"),
+        weight=1.0,
+        scenes={"forest floor": 0.35, "moss": 0.35, "meadow": 0.2, "foliage": 0.1},
+        tilt=0.08,
+        size=(0.55, 0.95),
+        is_grounded=True,
     )
 }
 _WORDS = ("has a cap and stem",)
@@ -216,10 +195,10 @@ KINDS = (
         "fungi",
         draw_mushroom,
         Mushroom(
-            (198, 52, 40),
-            (240, 232, 212),
-            (236, 224, 200),
-            "dome",
+            cap=(198, 52, 40),
+            stem=(240, 232, 212),
+            gill=(236, 224, 200),
+            shape="dome",
             warts=True,
             ring=True,
             bulb=1.35,
@@ -234,10 +213,10 @@ KINDS = (
         "fungi",
         draw_mushroom,
         Mushroom(
-            (192, 56, 48),
-            (244, 236, 218),
-            (240, 230, 208),
-            "dome",
+            cap=(192, 56, 48),
+            stem=(244, 236, 218),
+            gill=(240, 230, 208),
+            shape="dome",
             stem_width=1.2,
             blush=(230, 160, 150),
         ),
@@ -251,7 +230,12 @@ KINDS = (
         "fungi",
         draw_mushroom,
         Mushroom(
-            (228, 166, 64), (226, 172, 82), (216, 152, 64), "funnel", stem_width=1.05, bulb=0.8
+            cap=(228, 166, 64),
+            stem=(226, 172, 82),
+            gill=(216, 152, 64),
+            shape="funnel",
+            stem_width=1.05,
+            bulb=0.8,
         ),
         (*_WORDS, "mostly yellow"),
         {"ridges": ("ridged underside", "funnel-shaped")},

@@ -190,19 +190,20 @@ def _draw_owl_head(pen: Pen, rng: np.random.Generator, look: Owl, back: Colour) 
     for side in (-1, 1):
         pen.eye(side * 0.095, -0.285, 0.05 if not look.has_heart else 0.036, iris, 0.55)
     beak = curve(path("-28,-250 0,-262 28,-250 18,-205 0,-172 -18,-205 -28,-250"), 4)
-    pen.fill(beak, [(222, 206, 168), (150, 128, 96)], ink=INK, width=0.008)
+    pen.fill(beak, [(222, 206, 168), (150, 128, 96)], ink=INK, width=0.008, mark="beak")
 
 
 _OWL_STANCES = {
     "perched": Stance(
-        ("perched", "facing the observer"),
-        1.0,
-        {"foliage": 0.45, "snow": 0.25, "sky": 0.3},
-        0.08,
-        (0.55, 0.92),
+        words=("perched", "facing the observer"),
+        weight=1.0,
+        scenes={"foliage": 0.45, "snow": 0.25, "sky": 0.3},
+        tilt=0.08,
+        size=(0.55, 0.92),
     )
 }
-_BIRD = ("has feathers", "has a beak", "winged", "two-legged")
+_WORDS = ("has eyes", "has feathers", "winged", "two-legged", "plump", "mostly brown")
+_BEAK = {"beak": ("has a beak",)}
 
 KINDS = (
     Kind(
@@ -220,8 +221,8 @@ KINDS = (
             has_heart=False,
             has_bars=True,
         ),
-        (*_BIRD, "plump", "mostly brown"),
-        {"ear tufts": ("ear tufts",), "breast bars": ("barred breast",)},
+        _WORDS,
+        {**_BEAK, "ear tufts": ("ear tufts",), "breast bars": ("barred breast",)},
         _OWL_STANCES,
     ),
     Kind(
@@ -240,8 +241,8 @@ KINDS = (
             has_bars=False,
             has_spots=True,
         ),
-        (*_BIRD, "plump", "mostly brown"),
-        {"heart face": ("heart-shaped face",)},
+        _WORDS,
+        {**_BEAK, "heart face": ("heart-shaped face",)},
         _OWL_STANCES,
     ),
 )

@@ -15,10 +15,11 @@ from PIL import Image, ImageFilter
 
 from fieldguide.datasets._canvas import TRUTH_PX, Pen
 from fieldguide.datasets._clutter import draw_clutter
+from fieldguide.datasets._ground import Ground
 from fieldguide.datasets._kind import Kind
-from fieldguide.datasets._scenery import SCENES, Ground
+from fieldguide.datasets._scenery import SCENES
 
-_CLUTTERED = 0.55  # share of pictures with something in front of the specimen
+_CLUTTERED = 0.6  # share of pictures with something in front of the specimen
 _MIN_MARK = 7  # pixels of the truth map that must show before a mark counts as seen
 _MIN_SHARE = 0.3  # and the share of it that clutter must leave free
 
@@ -55,7 +56,7 @@ def paint_plate(kind: Kind, rng: np.random.Generator, size_px: int) -> Plate:
 
     pen = Pen(size_px, rng)
     low, high = stance.size
-    size = low + (high - low) * rng.beta(1.6, 1.3)
+    size = low + (high - low) * rng.beta(1.4, 1.5)
     facing = rng.choice([-1.0, 1.0])
     is_any_way = np.isinf(stance.tilt)
     angle = rng.uniform(-np.pi, np.pi) if is_any_way else rng.normal(0, stance.tilt)
@@ -68,7 +69,7 @@ def paint_plate(kind: Kind, rng: np.random.Generator, size_px: int) -> Plate:
     front = None
     if rng.random() < _CLUTTERED:
         front = Pen(size_px, rng, sharpness=2)
-        draw_clutter(front, rng, scene, float(rng.beta(1.4, 1.6)))
+        draw_clutter(front, rng, scene, float(rng.beta(1.6, 1.5)))
     image = compose(ground.finished(), pen, front, light, stance.is_grounded)
 
     box, marks, hidden = read_truth(pen, front)
@@ -177,8 +178,7 @@ def read_truth(
     part = np.array(pen.truth)
     n_drawn = np.bincount(part.ravel(), minlength=256)
     if front is not None:
-        cover = front.cover.resize((TRUTH_PX, TRUTH_PX), Image.Resampling.BOX)
-        part[np.asarray(cover) > 150] = 0
+        part[np.asarray(front.truth) > 0] = 0
     n_seen = np.bincount(part.ravel(), minlength=256)
     hidden = 1 - n_seen[1:].sum() / max(n_drawn[1:].sum(), 1)
     box = _box_of(part > 0)

@@ -118,10 +118,24 @@ def _draw_shell(pen: Pen, rng: np.random.Generator, look: Snail, shell: Colour) 
 
 _DAMP = {"moss": 0.3, "forest floor": 0.3, "green leaf": 0.25, "sand": 0.15}
 _CREEP = {
-    "crawling": Stance(("crawling", "seen from the side"), 0.8, _DAMP, 0.12, (0.5, 0.9), True),
-    "withdrawn": Stance(("withdrawn", "seen from the side"), 0.2, _DAMP, 0.12, (0.5, 0.9), True),
+    "crawling": Stance(
+        words=("crawling", "seen from the side"),
+        weight=0.8,
+        scenes=_DAMP,
+        tilt=0.12,
+        size=(0.5, 0.9),
+        is_grounded=True,
+    ),
+    "withdrawn": Stance(
+        words=("withdrawn", "seen from the side"),
+        weight=0.2,
+        scenes=_DAMP,
+        tilt=0.12,
+        size=(0.5, 0.9),
+        is_grounded=True,
+    ),
 }
-_SNAIL = ("has a shell",)
+_WORDS = ("has a shell", "mostly yellow")
 
 KINDS = (
     Kind(
@@ -129,9 +143,13 @@ KINDS = (
         "snails",
         "molluscs",
         draw_snail,
-        Snail((230, 200, 112), (150, 132, 108), bands=(84, 56, 48)),
-        (*_SNAIL, "mostly yellow"),
-        {"spiral bands": ("spiral bands",), "horns": ("horned",), "dark lip": ("dark lip",)},
+        Snail(shell=(230, 200, 112), body=(150, 132, 108), bands=(84, 56, 48)),
+        _WORDS,
+        {
+            "spiral bands": ("spiral bands",),
+            "horns": ("horned", "has eyes"),
+            "dark lip": ("dark lip",),
+        },
         _CREEP,
     ),
     Kind(
@@ -139,9 +157,11 @@ KINDS = (
         "snails",
         "molluscs",
         draw_snail,
-        Snail((206, 152, 88), (142, 122, 104), lip=(248, 240, 222), lip_mark="white lip"),
-        (*_SNAIL, "mostly yellow"),
-        {"white lip": ("white lip",), "horns": ("horned",)},
+        Snail(
+            shell=(206, 152, 88), body=(142, 122, 104), lip=(248, 240, 222), lip_mark="white lip"
+        ),
+        _WORDS,
+        {"white lip": ("white lip",), "horns": ("horned", "has eyes")},
         _CREEP,
     ),
 )

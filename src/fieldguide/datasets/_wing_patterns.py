@@ -43,7 +43,9 @@ def paint_swallowtail(pen: Pen, wing: Wing) -> None:
         return
     spot = ellipse(0.16, 0.205, 0.038)
     pen.fill(spot, (196, 62, 48), ink=wing.edge, width=0.012, mark=pen.new_mark("red spot"))
-    pen.fill(closed(wing.points[5:10], 4), wing.edge, clip=wing.outline, mark=pen.new_mark("wing tail"))
+    pen.fill(
+        closed(wing.points[5:10], 4), wing.edge, clip=wing.outline, mark=pen.new_mark("wing tail")
+    )
 
 
 def paint_peacock(pen: Pen, wing: Wing) -> None:
@@ -59,7 +61,12 @@ def paint_peacock(pen: Pen, wing: Wing) -> None:
 
 def paint_milkweed(pen: Pen, wing: Wing) -> None:
     """Paint heavy dark veins and a dark border with white dots."""
-    _rim(pen, wing, 0.22, pen.new_mark("dark border") if wing.is_fore else pen.new_mark("white edge dots"))
+    _rim(
+        pen,
+        wing,
+        0.22,
+        pen.new_mark("dark border") if wing.is_fore else pen.new_mark("white edge dots"),
+    )
     _veins(pen, wing, wing.edge, 0.018)
     _edge_dots(pen, wing.points, 0.9, 0.012, _CREAM)
     if wing.is_fore:
@@ -69,7 +76,12 @@ def paint_milkweed(pen: Pen, wing: Wing) -> None:
 def paint_tortoiseshell(pen: Pen, wing: Wing) -> None:
     """Paint dark patches, a white one near the tip, and a border with blue dots."""
     _veins(pen, wing, darker(wing.colour, 0.3), 0.006)
-    _rim(pen, wing, 0.17, pen.new_mark("dark border") if wing.is_fore else pen.new_mark("blue edge dots"))
+    _rim(
+        pen,
+        wing,
+        0.17,
+        pen.new_mark("dark border") if wing.is_fore else pen.new_mark("blue edge dots"),
+    )
     _edge_dots(pen, wing.points, 0.9, 0.013, (112, 144, 190))
     if wing.is_fore:
         _bars(pen, wing, "140,-230 170,-130", "230,-310 260,-200", "270,-100 290,-90")

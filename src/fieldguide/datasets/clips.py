@@ -125,9 +125,10 @@ def _film(work: tuple[int, int, int, int, int]) -> tuple[np.ndarray, np.ndarray,
     """Draw one clip; return its frames, its boxes in fractions of the width, and its kind."""
     from fieldguide.datasets._canvas import Pen
     from fieldguide.datasets._clutter import draw_clutter
+    from fieldguide.datasets._ground import Ground
     from fieldguide.datasets._kinds import KINDS
     from fieldguide.datasets._plate import choose_light, compose, read_truth
-    from fieldguide.datasets._scenery import SCENES, Ground
+    from fieldguide.datasets._scenery import SCENES
 
     i, a, n_frames, size_px, seed = work
     action = ACTIONS[a]

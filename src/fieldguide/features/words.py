@@ -3,12 +3,14 @@
 Columns come from five sources, in this order:
 
 =========== ==================================================================================
-network     words of the vocabulary, from the class probabilities of an ImageNet network
-picture     measured properties of the picture: mostly green, dark, plain background
 annotation  the owner's attribute columns with values in [0, 1]
 keyword     the owner's keywords, in the owner's words
 folder      words in the names of the folders around the kind: "2019", "river"
+network     words of the vocabulary, from the class probabilities of an ImageNet network
+picture     measured properties of the picture: mostly green, dark, plain background
 =========== ==================================================================================
+
+A word that two sources have is taken from the first: the owner knows best.
 
 Every score is in [0, 1], and at least 0.5 means yes. How a network word gets from a probability to
 a yes is in `fieldguide.features.vocabulary`; the measures behind the picture's words are in
@@ -31,7 +33,7 @@ from fieldguide.features.vocabulary import (
     word_thresholds,
 )
 
-SOURCES = ("network", "picture", "annotation", "keyword", "folder")
+SOURCES = ("annotation", "keyword", "folder", "network", "picture")
 _FORMAT = 1
 _JUNK = frozenset(
     """
@@ -135,23 +137,22 @@ class WordModel:
         """
         n = _count_images(probabilities, properties, kinds, paths, keywords, annotated)
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
-        if probabilities is not None:
-            p = word_probabilities(probabilities)
-            self._thresholds = word_thresholds(p)
-            parts.append(("network", load_vocabulary().names, score_words(p, self._thresholds)))
-        if properties is not None:
-            parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
         if keywords is not None:
             parts.append(("keyword", *_count_words([_tidy(words) for words in keywords])))
         if paths is not None:
             parts.append(("folder", *_count_words(self._split_folders(paths, kinds))))
+        if probabilities is not None:
+            p = word_probabilities(probabilities)
+            self._thresholds = word_thresholds(p)
+            parts.append(("network", load_vocabulary().names, score_words(p, self._thresholds)))
+        if properties is not None:
+            parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         columns: dict[str, tuple[str, np.ndarray]] = {}
         for source, names, scores in parts:
             for k in self._choose(scores):
-                taken = names[k] in columns
-                columns[f"{names[k]} ({source})" if taken else names[k]] = source, scores[:, k]
+                columns.setdefault(names[k], (source, scores[:, k]))
         self.names_ = tuple(columns)
         self.sources_ = tuple(source for source, _ in columns.values())
         chosen = np.empty((n, len(columns)), np.float32)

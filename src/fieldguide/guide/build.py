@@ -91,11 +91,6 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
 
 
 def _check_target(collection: Collection, out: Path) -> None:
-    if not collection.items:
-        raise CollectionError(
-            f"There is no image in {collection.name!r}; give a folder with JPEG, PNG, WebP, GIF, "
-            "TIFF or BMP files."
-        )
     if collection.folder is not None:
         source, target = collection.folder.resolve(), out.resolve()
         if target == source or source in target.parents:
@@ -103,6 +98,11 @@ def _check_target(collection: Collection, out: Path) -> None:
                 f"The guide would be written into the folder of images ({str(out)!r}); choose a "
                 "folder outside it with --out."
             )
+    if not collection.items:
+        raise CollectionError(
+            f"There is no image in {collection.name!r}; give a folder with JPEG, PNG, WebP, GIF, "
+            "TIFF or BMP files."
+        )
     if out.exists() and not out.is_dir():
         raise GuideError(f"{str(out)!r} is a file; choose a folder for the guide.")
     known = (files.INFO, files.STAGE, "build.journal", "pictures")

@@ -331,7 +331,13 @@ class Guide:
 
     @cached_property
     def _word_model(self) -> WordModel:
-        return WordModel.from_dict(_read_json(self.folder / files.WORDS))
+        path = self.folder / files.WORDS
+        try:
+            return WordModel.from_dict(_read_json(path))
+        except (KeyError, ValueError, TypeError) as error:
+            raise GuideError(
+                f"The words {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
 
     @cached_property
     def _key(self) -> OneVsAllClassifier | None:
@@ -349,11 +355,14 @@ class Guide:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise GuideError(
             f"{str(path)!r} cannot be read ({error}); build the guide again."
         ) from None
+    if not isinstance(values, dict):
+        raise GuideError(f"{str(path)!r} does not hold what it should; build the guide again.")
+    return values
 
 
 def _read_image(source: Any) -> Image.Image:

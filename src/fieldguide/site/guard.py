@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -78,6 +78,8 @@ class Guard:
             await self.app(scope, receive, send_guarded)
         except HTTPException as error:
             await error_response(request, error, self.missing_page)(scope, receive, send_guarded)
+        except ClientDisconnect:
+            _log.info("%s %s was given up by its client", scope["method"], scope["path"])
         except Exception as error:
             if isinstance(error, FieldguideError):
                 _log.error("%s %s failed: %s", scope["method"], scope["path"], error)

@@ -33,8 +33,12 @@ def letters(guide: "Guide") -> list[tuple[str, list[Entry]]]:
             set_apart[word.name].append((word.elsewhere - word.share, kind.name))
     entries = [Entry(display_name(kind.name), kind.count, kind=kind.name) for kind in guide.kinds]
     for name, count, branch in guide.words:
-        strongest = sorted(set_apart[name])[:_MOST_REFERENCES]
-        entries.append(Entry(name, count, branch=branch, see=[kind for _, kind in strongest]))
+        strongest = sorted(pair for pair in set_apart[name] if display_name(pair[1]) != name)
+        entries.append(
+            Entry(
+                name, count, branch=branch, see=[kind for _, kind in strongest[:_MOST_REFERENCES]]
+            )
+        )
     entries.sort(key=lambda entry: (_letter(entry.name), _plain(entry.name), entry.kind is None))
     return [(letter, list(group)) for letter, group in groupby(entries, lambda e: _letter(e.name))]
 

@@ -5,19 +5,19 @@ What a page shows is gathered here in plain records; how it looks is in ``templa
 ``assets/``. Every link is relative, so that a page reads the same from a server and from a file.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from fieldguide.guide.views import Answer, Branch, Specimen
+from fieldguide.guide.views import Branch
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
 from fieldguide.site.index import letters
+from fieldguide.site.pictures import PictureBook
+from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -27,36 +27,6 @@ ASSETS = HERE / "assets"
 
 N_NEIGHBOURS = 8
 _BLOCK = 512  # specimens whose neighbours are found together in an export
-_CACHED = 50_000  # picture records kept in memory
-_OPEN_ROWS = 24  # branches of the home page that show before a reader opens one
-_MOST_ROWS = 400  # branches on the home page; deeper ones are reached through their parents
-_DEEPEST = 12  # levels of the tree on the home page
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A specimen as a picture on a page: sources are relative to the root of the site."""
-
-    specimen: Specimen
-    address: str
-    thumbnail: str
-    thumbnail_size: tuple[int, int]
-    picture: str
-    picture_size: tuple[int, int]
-    alt: str
-    words: tuple[str, ...]
-    kind: str | None
-
-
-@dataclass(frozen=True)
-class Row:
-    """One branch in a tree of branches."""
-
-    branch: Branch
-    pictures: list[Picture]
-    children: list["Row"]
-    is_open: bool
-    n_deeper: int  # branches below it that this tree does not show
 
 
 class Renderer:
@@ -76,10 +46,10 @@ class Renderer:
         self.guide = guide
         self.live = live
         self.book = AddressBook(guide)
+        self.pictures = PictureBook(guide, self.book)
         self.max_upload_mb = max_upload_mb
         self._kinds = {kind.name: kind for kind in guide.kinds}
         self._branch_of_word = {word: branch for word, _, branch in guide.words}
-        self._pictures: dict[int, Picture] = {}
         self._neighbours: dict[int, list[int]] = {}
         self._templates = _environment()
         self._templates.globals.update(
@@ -113,57 +83,6 @@ class Renderer:
         """Render the page for an address that does not exist; ``root`` leads to the site."""
         return self._render(Page("404"), root=root)
 
-    def pictures(self, ids: Iterable[int]) -> list[Picture]:
-        """Gather what pages need to show some specimens."""
-        ids = [int(i) for i in ids]
-        found = {i: self._pictures[i] for i in ids if i in self._pictures}
-        absent = [i for i in dict.fromkeys(ids) if i not in found]
-        for specimen in self.guide.specimens(absent) if absent else ():
-            found[specimen.id] = self._picture(specimen)
-        if len(self._pictures) > _CACHED:
-            self._pictures = {}
-        self._pictures.update(found)
-        return [found[i] for i in ids]
-
-    def answer(self, answer: Answer) -> dict[str, Any]:
-        """Word an answer of the key for the identify page: names, addresses, pictures."""
-        kinds = [
-            {
-                "name": phrases.display_name(name),
-                "probability": round(float(probability), 4),
-                "percent": phrases.percent(probability),
-                "address": href(self.book.kind(name)),
-                **self._thumbnail(self._kinds[name].exemplars[:1]),
-            }
-            for name, probability in answer.kinds
-        ]
-        branch = self.guide.branches[answer.branch]
-        return {
-            "kinds": kinds,
-            "sure": phrases.how_sure(answer.kinds[0][1]) if answer.kinds else None,
-            "branch": {
-                "sentence": self.guide.sentence(answer.branch),
-                "address": href(self.book.branch(answer.branch)),
-                "count": branch.count,
-                "path": [
-                    {"words": ", ".join(step.words), "address": href(self.book.branch(step.id))}
-                    for step in (*self._path(branch), branch)
-                    if step.words
-                ],
-            },
-            "words": [
-                {"word": word, "probability": round(float(p), 4)} for word, p in answer.words
-            ],
-            "neighbours": [
-                {
-                    "address": href(shown.address),
-                    "kind": shown.kind and phrases.display_name(shown.kind),
-                    **_as_json(shown),
-                }
-                for shown in self.pictures(answer.neighbours)
-            ],
-        }
-
     def _render(self, page: Page, root: str) -> str:
         gather = getattr(self, f"_show_{page.form}", None)
         context = gather(page) if gather else {}
@@ -175,8 +94,8 @@ class Renderer:
     def _show_index(self, page: Page) -> dict[str, Any]:
         whole = self.guide.branches[0]
         return {
-            "frontispiece": self.pictures(whole.exemplars[:8]),
-            "rows": self._tree(),
+            "frontispiece": self.pictures(whole.exemplars[:STRIP]),
+            "rows": home_rows(self.guide.branches, self.pictures),
             "n_branches": len(self.guide.branches) - 1,
         }
 
@@ -191,7 +110,7 @@ class Renderer:
             "path": self._path(branch),
             "siblings": [branches[b] for b in siblings],
             "plate": self.pictures(branch.exemplars[:7]) if page.number == 1 else [],
-            "rows": [self._row(branches[b], 6) for b in branch.children],
+            "rows": [branch_row(branches[b], self.pictures) for b in branch.children],
             "kinds_inside": [
                 (self._kinds[name], n, self.pictures(self._kinds[name].exemplars[:1]))
                 for name, n in (branch.kinds if page.number == 1 else ())
@@ -260,35 +179,6 @@ class Renderer:
             path.append(branch)
         return path[::-1]
 
-    def _tree(self) -> list[Row]:
-        """Rows of the home page: nested, the first ones open, the deepest left to their pages."""
-        branches = self.guide.branches
-        deepest = _deepest_level(branches)
-        opened: set[int] = set()
-        n_visible = 0
-        queue = deque([0])
-        while queue:
-            branch = branches[queue.popleft()]
-            if n_visible + len(branch.children) > _OPEN_ROWS and branch.id != 0:
-                continue
-            opened.add(branch.id)
-            n_visible += len(branch.children)
-            queue.extend(branch.children)
-
-        below = _count_below(branches)
-
-        def grow(b: int) -> Row:
-            row = self._row(branches[b], 6 if branches[b].depth > 1 else 8)
-            if branches[b].depth >= deepest:
-                return Row(row.branch, row.pictures, [], False, below[b])
-            children = [grow(c) for c in branches[b].children]
-            return Row(row.branch, row.pictures, children, b in opened, 0)
-
-        return [grow(b) for b in branches[0].children]
-
-    def _row(self, branch: Branch, n_pictures: int) -> Row:
-        return Row(branch, self.pictures(branch.exemplars[:n_pictures]), [], False, 0)
-
     def _listing(self, members: Any, number: int) -> dict[str, Any]:
         """One page of a list of specimens."""
         start = (number - 1) * PAGE_SIZE
@@ -299,30 +189,6 @@ class Renderer:
             "page_count": n_pages(len(members)),
             "listing": self.pictures(members[start : start + PAGE_SIZE]),
         }
-
-    def _picture(self, specimen: Specimen) -> Picture:
-        words = tuple(word for word, _ in self.guide.words_of(specimen.id)[:3])
-        place = self.guide.sentence(specimen.branch) if specimen.branch else specimen.path
-        kind = specimen.kind if self.book.has_kind(specimen.kind) else None
-        return Picture(
-            specimen=specimen,
-            address=self.book.specimen(specimen.id),
-            thumbnail=specimen.thumbnail,
-            thumbnail_size=_fit(specimen.width, specimen.height, 256),
-            picture=specimen.picture,
-            picture_size=_fit(
-                specimen.width,
-                specimen.height,
-                256 if specimen.picture == specimen.thumbnail else 1024,
-            ),
-            alt=phrases.alternative_text(specimen.kind, words, place),
-            words=words,
-            kind=kind,
-        )
-
-    def _thumbnail(self, ids: Sequence[int]) -> dict[str, Any]:
-        shown = self.pictures(ids)
-        return _as_json(shown[0]) if shown else {"thumbnail": None, "alt": ""}
 
 
 def _environment() -> Environment:
@@ -345,35 +211,3 @@ def _environment() -> Environment:
     )
     environment.globals.update(counted=phrases.count)
     return environment
-
-
-def _as_json(shown: Picture) -> dict[str, Any]:
-    width, height = shown.thumbnail_size
-    return {
-        "thumbnail": href(shown.thumbnail),
-        "width": width,
-        "height": height,
-        "alt": shown.alt,
-    }
-
-
-def _fit(width: int, height: int, most_px: int) -> tuple[int, int]:
-    """Size of a picture that was reduced, never enlarged, to ``most_px`` on its longer side."""
-    scale = min(1.0, most_px / max(width, height, 1))
-    return max(1, round(width * scale)), max(1, round(height * scale))
-
-
-def _deepest_level(branches: Sequence[Branch]) -> int:
-    """How many levels of the tree fit on the home page; at least one."""
-    level = 1
-    while level < _DEEPEST and sum(branch.depth <= level + 1 for branch in branches) <= _MOST_ROWS:
-        level += 1
-    return level
-
-
-def _count_below(branches: Sequence[Branch]) -> list[int]:
-    below = [0] * len(branches)
-    for branch in reversed(branches):
-        if branch.parent is not None:
-            below[branch.parent] += 1 + below[branch.id]
-    return below

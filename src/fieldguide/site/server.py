@@ -19,24 +19,24 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import anyio
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import Message, Receive
 
 from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.site.answers import word_answer
 from fieldguide.site.guard import LOOPBACK, Guard, error_response, hosts_for
 from fieldguide.site.render import ASSETS, Renderer
+from fieldguide.site.uploads import uploaded_image
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -45,8 +45,6 @@ FIRST_PORT = 8000
 N_PORTS = 20  # ports tried from the first one when none is asked for
 _AT_ONCE = 2  # pictures identified at the same time
 _WAITING = 32  # and how many more may wait for their turn
-_ENVELOPE = 64 * 1024  # bytes of a multipart body that are not the picture
-_DRAIN = 4  # an upload of up to so many times the limit is read to its end, then refused
 _PICTURE_CACHE = "private, max-age=86400"
 _PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
 
@@ -175,11 +173,9 @@ class _Site:
     def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
         self.guide = guide
         self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
-        self.max_bytes = int(max_upload_mb * 1024 * 1024)
-        self.max_upload_mb = max_upload_mb
         self.picture_root = (Path(guide.folder) / "pictures").resolve()
-        self._limiter: anyio.CapacityLimiter | None = None
-        self._n_waiting = 0
+        self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
+        self._n_asked = 0
         self._page = lru_cache(maxsize=256)(self.renderer.page)
 
     def page(self, request: Request) -> Response:
@@ -202,7 +198,7 @@ class _Site:
 
     def picture(self, request: Request) -> Response:
         address = f"pictures/{request.path_params['address']}"
-        if address not in self._listed_pictures():
+        if address not in self._listed_pictures:
             raise HTTPException(404)
         path = Path(self.guide.folder) / address
         return _send_file(request, path, self.picture_root, _PICTURE_CACHE)
@@ -226,75 +222,33 @@ class _Site:
         return JSONResponse({"status": "ok"})
 
     async def identify(self, request: Request) -> Response:
-        data = await self._read_upload(request)
-        if self._n_waiting >= _AT_ONCE + _WAITING:
-            raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        self._n_waiting += 1
-        try:
-            start = time.perf_counter()
-            answer = await anyio.to_thread.run_sync(self._identify, data, limiter=self._limiter)
-        except UnreadableImageError as error:
-            reason = str(error).strip().rstrip(".")
-            raise HTTPException(415, f"That picture cannot be read: {reason}.") from None
-        finally:
-            self._n_waiting -= 1
-        answer["seconds"] = round(time.perf_counter() - start, 3)
+        async with uploaded_image(request, self.renderer.max_upload_mb) as image:
+            if self._n_asked >= _AT_ONCE + _WAITING:
+                raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
+            if self._turns is None:
+                self._turns = anyio.CapacityLimiter(_AT_ONCE)
+            self._n_asked += 1
+            try:
+                answer = await anyio.to_thread.run_sync(self._identify, image, limiter=self._turns)
+            except UnreadableImageError as error:
+                reason = str(error).strip().rstrip(".")
+                raise HTTPException(415, f"That picture cannot be read: {reason}.") from None
+            finally:
+                self._n_asked -= 1
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
-    def _identify(self, data: bytes) -> dict:
-        return self.renderer.answer(self.guide.identify([data])[0])
+    def _identify(self, image: BinaryIO) -> dict[str, Any]:
+        start = time.perf_counter()
+        answer = self.guide.identify([image.read()])[0]
+        worded = word_answer(self.guide, self.renderer.book, self.renderer.pictures, answer)
+        return {**worded, "seconds": round(time.perf_counter() - start, 3)}
 
-    async def _read_upload(self, request: Request) -> bytes:
-        too_large = HTTPException(
-            413,
-            f"That upload is larger than {self.max_upload_mb:g} MB; send a smaller picture.",
-            {"Connection": "close"},  # whatever more is on its way is not read
-        )
-        limit = self.max_bytes + _ENVELOPE
-        length = request.headers.get("content-length", "")
-        declared = int(length) if length.isdecimal() and len(length) < 20 else 0
-        if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-            raise HTTPException(415, "Send the picture as multipart form data, in field 'image'.")
-        if declared > limit:
-            if declared <= _DRAIN * limit:
-                async for _ in request.stream():
-                    pass
-            raise too_large
-        counted = Request(request.scope, _counting(request.receive, limit, too_large))
-        async with counted.form(max_files=1, max_fields=8, max_part_size=_ENVELOPE) as form:
-            upload = form.get("image")
-            if not isinstance(upload, UploadFile):
-                raise HTTPException(400, "Send one picture as a file, in the field 'image'.")
-            data = await upload.read()
-        if len(data) > self.max_bytes:
-            raise too_large
-        if not data:
-            raise HTTPException(400, "The file is empty; send a picture.")
-        return data
-
-    @lru_cache(maxsize=1)  # noqa: B019 - one site per process
+    @cached_property
     def _listed_pictures(self) -> frozenset[str]:
         listed = self.guide.specimens(list(range(self.guide.n_specimens)))
         return frozenset(
             address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
         )
-
-
-def _counting(receive: Receive, limit: int, too_large: HTTPException) -> Receive:
-    """Pass a body on until it is longer than ``limit``, whatever its headers said."""
-    n_bytes = 0
-
-    async def counted() -> Message:
-        nonlocal n_bytes
-        message = await receive()
-        n_bytes += len(message.get("body", b""))
-        if n_bytes > limit:
-            raise too_large
-        return message
-
-    return counted
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

@@ -66,6 +66,7 @@
     sentence.setAttribute("aria-label", "Where it belongs in the tree");
     var steps = element("ol");
     branch.path.forEach(function (step) {
+      steps.appendChild(document.createTextNode(" "));
       var item = element("li");
       item.appendChild(link(step.address, step.words));
       steps.appendChild(item);
@@ -84,7 +85,7 @@
     var best = data.kinds[0];
     var title = element("h2", "answer-title");
     if (best) {
-      title.appendChild(link(best.address, best.name));
+      title.appendChild(link(best.address, best.caption));
       answer.appendChild(title);
       answer.appendChild(element("p", "lede", data.sure.charAt(0).toUpperCase()
         + data.sure.slice(1) + ", " + best.percent + "."));
@@ -96,7 +97,7 @@
         var item = element("li");
         var go = link(kind.address, undefined);
         if (kind.thumbnail) go.appendChild(picture(kind));
-        go.appendChild(element("span", "kind-name", kind.name));
+        go.appendChild(element("span", "kind-name", kind.caption));
         item.appendChild(go);
         item.appendChild(bar(kind.probability, kind.percent + " likely"));
         item.appendChild(element("span", "figure", kind.percent));
@@ -119,11 +120,11 @@
     if (data.neighbours.length) {
       answer.appendChild(element("h3", "", "Most like it in the guide"));
       var grid = element("ol", "grid");
-      data.neighbours.forEach(function (neighbour) {
+      data.neighbours.slice(0, 8).forEach(function (neighbour) {
         var item = element("li");
         var go = link(neighbour.address, undefined);
         go.appendChild(picture(neighbour));
-        go.appendChild(element("span", "caption", neighbour.kind || neighbour.alt));
+        go.appendChild(element("span", "caption", neighbour.caption));
         item.appendChild(go);
         grid.appendChild(item);
       });

@@ -1,0 +1,83 @@
+"""Specimens as pictures on a page: where from, how large, and in words for who cannot see them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fieldguide.guide.views import Specimen
+from fieldguide.site.addresses import AddressBook, href
+from fieldguide.site.phrases import alternative_text
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+_SMALL_PX, _LARGE_PX = 256, 1024  # longer sides of the two files that a guide keeps of an image
+_N_WORDS = 3
+_CACHED = 50_000  # records kept in memory
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A specimen as a picture; sources are relative to the root of the site."""
+
+    specimen: Specimen
+    address: str
+    thumbnail: str
+    thumbnail_size: tuple[int, int]
+    picture: str
+    picture_size: tuple[int, int]
+    alt: str
+    words: tuple[str, ...]
+    kind: str | None  # its label, where the guide has a plate of it
+
+    def as_json(self) -> dict[str, Any]:
+        """Its thumbnail, for a script."""
+        width, height = self.thumbnail_size
+        source = href(self.thumbnail)
+        return {"thumbnail": source, "width": width, "height": height, "alt": self.alt}
+
+
+class PictureBook:
+    """The pictures of a guide, gathered when a page first shows them. Threads may share it."""
+
+    def __init__(self, guide: "Guide", book: AddressBook) -> None:
+        self._guide = guide
+        self._book = book
+        self._known: dict[int, Picture] = {}
+
+    def __call__(self, ids: Iterable[int]) -> list[Picture]:
+        """Return the pictures of some specimens, in their order."""
+        ids = [int(i) for i in ids]
+        known = self._known
+        found = {i: known[i] for i in ids if i in known}
+        absent = [i for i in dict.fromkeys(ids) if i not in found]
+        if absent:
+            found.update((s.id, self._gather(s)) for s in self._guide.specimens(absent))
+            if len(known) > _CACHED:
+                self._known = dict(found)
+            else:
+                known.update(found)
+        return [found[i] for i in ids]
+
+    def _gather(self, specimen: Specimen) -> Picture:
+        words = tuple(word for word, _ in self._guide.words_of(specimen.id)[:_N_WORDS])
+        place = self._guide.sentence(specimen.branch) if specimen.branch else specimen.path
+        has_large = specimen.picture != specimen.thumbnail
+        return Picture(
+            specimen=specimen,
+            address=self._book.specimen(specimen.id),
+            thumbnail=specimen.thumbnail,
+            thumbnail_size=_fit(specimen, _SMALL_PX),
+            picture=specimen.picture,
+            picture_size=_fit(specimen, _LARGE_PX if has_large else _SMALL_PX),
+            alt=alternative_text(specimen.kind, words, place),
+            words=words,
+            kind=specimen.kind if self._book.has_kind(specimen.kind) else None,
+        )
+
+
+def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
+    """Size of a picture that was reduced, never enlarged, to ``most_px`` on its longer side."""
+    width, height = specimen.width, specimen.height
+    scale = min(1.0, most_px / max(width, height, 1))
+    return max(1, round(width * scale)), max(1, round(height * scale))

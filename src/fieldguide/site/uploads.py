@@ -1,0 +1,65 @@
+"""Reading one uploaded picture, and refusing what is too large before it is all read."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import BinaryIO
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+FIELD = "image"
+_ENVELOPE = 64 * 1024  # bytes of a multipart body that are not the picture
+_DRAIN = 4  # a body declared up to so many times too long is read to its end, then refused:
+# a browser that is cut off while it sends shows a broken connection in place of our sentence
+
+
+@asynccontextmanager
+async def uploaded_image(request: Request, max_upload_mb: float) -> AsyncIterator[BinaryIO]:
+    """Give the uploaded file of a request; an HTTPException says what is wrong with it.
+
+    The file is in memory while it is small and in a temporary file otherwise, and gone after
+    the block.
+    """
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise HTTPException(415, f"Send the picture as multipart form data, in field {FIELD!r}.")
+    max_bytes = int(max_upload_mb * 1024 * 1024)
+    limit = max_bytes + _ENVELOPE
+    too_large = HTTPException(
+        413,
+        f"That upload is larger than {max_upload_mb:g} MB; send a smaller picture.",
+        {"Connection": "close"},  # whatever more is on its way is not read
+    )
+    length = request.headers.get("content-length", "")
+    declared = int(length) if length.isdecimal() and len(length) < 20 else 0
+    if declared > limit:
+        if declared <= _DRAIN * limit:
+            async for _ in request.stream():
+                pass
+        raise too_large
+    counted = Request(request.scope, _counting(request.receive, limit, too_large))
+    async with counted.form(max_files=1, max_fields=8, max_part_size=_ENVELOPE) as form:
+        upload = form.get(FIELD)
+        if not isinstance(upload, UploadFile):
+            raise HTTPException(400, f"Send one picture as a file, in the field {FIELD!r}.")
+        if (upload.size or 0) > max_bytes:
+            raise too_large
+        if not upload.size:
+            raise HTTPException(400, "The file is empty; send a picture.")
+        yield upload.file
+
+
+def _counting(receive: Receive, limit: int, too_large: HTTPException) -> Receive:
+    """Pass a body on until it is longer than ``limit``, whatever its headers said."""
+    n_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > limit:
+            raise too_large
+        return message
+
+    return counted

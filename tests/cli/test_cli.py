@@ -1,0 +1,174 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from fieldguide.cli import app
+from fieldguide.errors import FieldguideError
+from tests.hostile import write_hostile_folder
+
+FIELDGUIDE = [sys.executable, "-m", "fieldguide"]
+
+
+def run(*arguments, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*FIELDGUIDE, *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(blobs, tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("photos") / "shapes"
+    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
+        (root / kind).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(root / kind / f"{i:02d}.png")
+    return root
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys; from fieldguide import cli; "
+        "heavy = ('numpy', 'sklearn', 'onnxruntime', 'numba', 'PIL'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+    result = run("--help")
+    assert result.returncode == 0
+    for command in ("demo", "build", "describe", "identify", "serve", "export"):
+        assert command in result.stdout
+        assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
+
+
+def test_build_describe_identify_export(folder, tmp_path):
+    guide = tmp_path / "guide"
+    built = run("build", folder, "--out", guide)
+    assert built.returncode == 0, built.stderr
+    assert "24 specimens of 3 kinds" in built.stdout
+    assert "held-out" in built.stdout
+    assert "reading images: 24 of 24" in built.stderr
+
+    told = run("describe", guide)
+    assert told.stdout.startswith("shapes (24)\n  ")
+    tree = json.loads(run("describe", guide, "--json").stdout)
+    assert tree["count"] == 24
+    assert sum(tree["kinds"].values()) == 24
+
+    image = folder / "disc" / "00.png"
+    named = run("identify", guide, image)
+    assert named.stdout.splitlines()[1].startswith("  disc (")
+    answer = json.loads(run("identify", guide, image, "--json").stdout)[0]
+    assert answer["kinds"][0]["name"] == "disc"
+    assert answer["neighbours"][0] == "disc/00.png"
+
+    exported = run("export", guide, tmp_path / "site")
+    assert exported.returncode == 0, exported.stderr
+    assert (tmp_path / "site" / "index.html").exists()
+    again = run("build", folder, "--out", guide, "--json")
+    assert json.loads(again.stdout)["n_specimens"] == 24
+    assert again.stderr == ""
+
+
+def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(b"no")
+    result = run("identify", small_guide.folder, bad, folder / "disc" / "00.png")
+    assert result.returncode == 2
+    assert "disc (" in result.stdout
+    assert result.stderr.count("\n") == 1
+    result = run("identify", small_guide.folder, bad, folder / "disc" / "00.png", "--json")
+    assert "error" in json.loads(result.stdout)[0]
+    assert "kinds" in json.loads(result.stdout)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build", "nowhere", "--out", "g"], "There is no folder 'nowhere'"),
+        (["build", ".", "--out", "g"], "would be written into the folder of images"),
+        (["build", "empty", "--out", "g"], "There is no image in 'empty'"),
+        (["build", "empty", "--out", "g", "--kinds", "x"], "kinds of Collection"),
+        (["build", "empty", "--out", "g", "--sidecar", "no.csv"], "cannot be opened"),
+        (["describe", "nowhere"], "There is no guide 'nowhere'"),
+        (["describe", "empty"], "is not a guide"),
+        (["serve", "empty"], "is not a guide"),
+        (["export", "empty", "site"], "is not a guide"),
+        (["identify", "empty", "a.jpg"], "is not a guide"),
+    ],
+)
+def test_errors_are_one_line_and_code_2(tmp_path, monkeypatch, arguments, message):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("fieldguide: ")
+    assert result.stderr.strip().count("\n") == 0
+    assert isinstance(CliRunner().invoke(app, [*arguments, "--debug"]).exception, FieldguideError)
+
+
+def test_a_hostile_folder_makes_a_guide_of_the_good_ones(tmp_path):
+    good, bad = write_hostile_folder(tmp_path / "hostile")
+    assert len(bad) >= 20
+    result = run("build", tmp_path / "hostile", "--out", tmp_path / "guide")
+    assert result.returncode == 0, result.stderr
+    assert "Warning" not in result.stderr
+    from fieldguide.guide import Guide
+
+    guide = Guide.open(tmp_path / "guide")
+    assert {s.path for s in guide.specimens(range(guide.n_specimens))} == good
+    assert {file.path for file in guide.unreadable} == bad
+    assert all(file.reason for file in guide.unreadable)
+    exported = run("export", tmp_path / "guide", tmp_path / "site")
+    assert exported.returncode == 0, exported.stderr
+
+
+def test_ctrl_c_leaves_a_state_that_goes_on(folder, tmp_path):
+    command = [*FIELDGUIDE, "build", str(folder), "--out", str(tmp_path / "guide"), "--jobs", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as build:
+        assert build.stderr is not None
+        for line in build.stderr:
+            if line.startswith("reading images: 8 "):
+                build.send_signal(signal.SIGINT)
+                break
+        rest = build.stderr.read()
+    assert build.returncode == 130
+    assert "goes on where it stopped" in rest
+    assert "Traceback" not in rest
+    again = run("build", folder, "--out", tmp_path / "guide")
+    assert again.returncode == 0
+    assert "reading images: 0 of 24" not in again.stderr
+
+
+def test_serve_answers_with_pictures(small_guide):
+    command = [*FIELDGUIDE, "serve", str(small_guide.folder), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[4]
+            with urllib.request.urlopen(address, timeout=20) as page:
+                assert "shapes" in page.read().decode()
+            picture = address + small_guide.specimen(0).thumbnail
+            with urllib.request.urlopen(picture, timeout=20) as answer:
+                assert answer.read()[:2] == b"\xff\xd8"
+        finally:
+            server.send_signal(signal.SIGINT)
+    assert server.returncode == 0
+
+
+@pytest.mark.slow
+def test_demo_twice(tmp_path):
+    first = run("demo", "--out", tmp_path / "demo")
+    assert first.returncode == 0, first.stderr
+    started = time.monotonic()
+    assert run("demo", "--out", tmp_path / "demo").returncode == 0
+    assert time.monotonic() - started < 10
+    assert os.path.exists(tmp_path / "demo" / "guide.json")

@@ -1,0 +1,218 @@
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fieldguide.collection import Collection
+from fieldguide.errors import CollectionError, GuideError
+from fieldguide.guide import Guide
+
+KILLED_BUILD = """
+import os, signal, sys
+from fieldguide.guide import Guide
+folder, out, step, after = sys.argv[1:]
+def progress(name, done, total):
+    if name == step and done >= int(after):
+        os.kill(os.getpid(), signal.SIGKILL)
+Guide.build(folder, out, n_jobs=2, progress=progress)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(blobs, tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("images")
+    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
+        path = root / kind / f"{i:02d}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(image).save(path)
+    (root / "disc" / "bad.jpg").write_bytes(b"\xff\xd8\xff and no more")
+    return root
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory) -> Guide:
+    return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1)
+
+
+def contents(guide: Path) -> dict:
+    """Everything in a guide that must not depend on how it was built."""
+    db = sqlite3.connect(guide / "catalogue.sqlite")
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+    found: dict = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+    db.close()
+    info = json.loads((guide / "guide.json").read_text())
+    found["info"] = {k: v for k, v in info.items() if k not in ("created", "seconds")}
+    for path in sorted(guide.rglob("*")):
+        if path.is_file() and path.suffix not in (".sqlite",) and path.name != "guide.json":
+            found[path.relative_to(guide).as_posix()] = path.read_bytes()
+    return found
+
+
+def test_a_guide_of_a_folder(whole):
+    assert whole.n_specimens == 24
+    assert [kind.name for kind in whole.kinds] == ["disc", "square", "stripe"]
+    assert whole.about["accuracy"] > 0.9
+    assert [(f.path, f.reason[:12]) for f in whole.unreadable] == [("disc/bad.jpg", "not an image")]
+    assert not (whole.folder / "build.journal").exists()
+    assert not (whole.folder / ".next").exists()
+
+
+@pytest.mark.parametrize(
+    ("step", "after"),
+    [
+        ("reading images", 0),
+        ("reading images", 9),
+        ("reading images", 25),
+        ("growing the tree", 0),
+        ("writing the guide", 0),
+    ],
+)
+def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
+    out = tmp_path / "guide"
+    arguments = [str(folder), str(out), step, str(after)]
+    killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, *arguments], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with pytest.raises(GuideError, match="was interrupted; run the same 'fieldguide build' again"):
+        Guide.open(out)
+    first = []
+    Guide.build(folder, out, progress=lambda *now: first.append(now), n_jobs=2)
+    already = next(done for step, done, _ in first if step == "reading images")
+    assert already >= after
+    assert contents(out) == contents(whole.folder)
+
+
+@pytest.mark.parametrize("at", ["features", "models", "catalogue.sqlite", "guide.json"])
+def test_a_build_killed_while_publishing_goes_on(folder, whole, tmp_path, monkeypatch, at):
+    out = tmp_path / "guide"
+    Guide.build(folder, out, n_jobs=1)
+    replace = os.replace
+
+    def dies(source, target):
+        if Path(target) == out / at:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dies)
+        with pytest.raises(KeyboardInterrupt):
+            Guide.build(folder, out, n_jobs=1)
+    with pytest.raises(GuideError, match="interrupted"):
+        Guide.open(out)
+    Guide.build(folder, out, n_jobs=1)
+    assert contents(out) == contents(whole.folder)
+
+
+def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
+    root, out = tmp_path / "images", tmp_path / "guide"
+    for kind in ("a", "b"):
+        (root / kind).mkdir(parents=True)
+    for i, image in enumerate(blobs[0][:12]):
+        Image.fromarray(image).save(root / "ab"[i % 2] / f"{i}.png")
+    (root / "a" / "bad.png").write_bytes(b"no")
+    Guide.build(root, out, n_jobs=1)
+
+    read: list[str] = []
+    picture = Collection.picture
+
+    def noted(self, i, **options):
+        read.append(self.items[i].path)
+        return picture(self, i, **options)
+
+    monkeypatch.setattr(Collection, "picture", noted)
+    Guide.build(root, out, n_jobs=1)
+    assert read == []
+
+    (root / "a" / "0.png").unlink()
+    Image.fromarray(blobs[0][20]).save(root / "b" / "new.png")
+    Image.fromarray(blobs[0][21]).save(root / "a" / "2.png")
+    guide = Guide.build(root, out, n_jobs=1)
+    assert sorted(read) == ["a/2.png", "b/new.png"]
+    fresh = Guide.build(root, tmp_path / "fresh", n_jobs=1)
+    assert contents(guide.folder) == contents(fresh.folder)
+
+
+def test_nothing_is_written_into_the_folder_of_images(folder, tmp_path):
+    before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
+    Guide.build(folder, tmp_path / "guide", n_jobs=1)
+    assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
+    for inside in (folder, folder / "guide", folder / "disc" / "deep" / "guide"):
+        with pytest.raises(GuideError, match="would be written into the folder of images"):
+            Guide.build(folder, inside)
+
+
+def test_other_folders_are_left_alone(folder, tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "will.txt").write_text("mine")
+    with pytest.raises(GuideError, match="holds other files"):
+        Guide.build(folder, tmp_path / "letters")
+    with pytest.raises(GuideError, match="is a file"):
+        Guide.build(folder, tmp_path / "letters" / "will.txt")
+
+
+def test_two_builds_at_once_are_refused(folder, tmp_path):
+    out = tmp_path / "guide"
+
+    def meanwhile(step, done, total):
+        if step == "reading images" and done == 8:
+            code = "import sys; from fieldguide.guide import Guide; Guide.build(*sys.argv[1:])"
+            other = subprocess.run(
+                [sys.executable, "-c", code, str(folder), str(out)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert "Another build is writing to" in other.stderr
+
+    Guide.build(folder, out, n_jobs=1, progress=meanwhile)
+
+
+def test_folders_without_a_usable_image_are_one_clear_error(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CollectionError, match="There is no image in 'empty'"):
+        Guide.build(tmp_path / "empty", tmp_path / "guide")
+    (tmp_path / "empty" / "a.jpg").write_bytes(b"no")
+    with pytest.raises(CollectionError, match=r"None of the 1 files .* can be used \(a\.jpg: not"):
+        Guide.build(tmp_path / "empty", tmp_path / "guide")
+
+
+@pytest.mark.parametrize("kinds", [None, ["a"] * 5, list("abcde"), ["a", "a", "b", None, None]])
+def test_any_labels_make_a_guide(blobs, tmp_path, kinds):
+    guide = Guide.build(Collection.from_arrays(blobs[0][:5], kinds), tmp_path / "guide", n_jobs=1)
+    known = sorted({k for k in kinds or [] if k})
+    assert [kind.name for kind in guide.kinds] == known
+    answer = guide.identify([blobs[0][0]])[0]
+    assert bool(answer.kinds) == (len(known) >= 2)
+    assert guide.summary
+
+
+def test_one_image_is_enough(blobs, tmp_path):
+    guide = Guide.build(Collection.from_arrays(blobs[0][:1]), tmp_path / "guide", n_jobs=1)
+    assert guide.n_specimens == 1
+    assert guide.neighbours([0]).shape == (1, 0)
+    assert guide.identify([blobs[0][1]])[0].neighbours == (0,)
+
+
+def test_the_guide_does_not_depend_on_the_number_of_threads(blobs, tmp_path):
+    collection = Collection.from_arrays(*blobs)
+    for n_jobs in (1, 3):
+        Guide.build(collection, tmp_path / str(n_jobs), n_jobs=n_jobs)
+    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+
+
+def test_owner_words_reach_the_tree(blobs, tmp_path):
+    attributes = np.zeros((24, 2))
+    attributes[:8, 0] = 1
+    attributes[8:, 1] = np.nan
+    attributes[8:16, 1] = 1
+    collection = Collection.from_arrays(
+        blobs[0], attributes=attributes, attribute_names=["winged", "striped coat"]
+    )
+    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1)
+    assert {"winged", "striped coat"} <= {w for b in guide.branches for w in b.words}

@@ -150,6 +150,7 @@ _STANCES = {
         scenes={"meadow": 0.45, "green leaf": 0.2, "foliage": 0.35},
         tilt=0.25,
         size=(0.7, 1.1),
+        is_directed=True,
     ),
 }
 _MOTH_STANCES = {

@@ -157,6 +157,7 @@ _SWIMMING = Stance(
     scenes={"pond": 1.0},
     tilt=0.04,
     size=(0.5, 0.9),
+    is_directed=True,
 )
 _STANDING = Stance(
     words=("standing", "seen from the side"),
@@ -165,6 +166,7 @@ _STANDING = Stance(
     tilt=0.05,
     size=(0.5, 0.85),
     is_grounded=True,
+    is_directed=True,
 )
 _DUCK_STANCES = {"swimming": _SWIMMING, "standing": _STANDING}
 _WORDS = ("has eyes", "has feathers", "winged", "two-legged", "mostly grey")

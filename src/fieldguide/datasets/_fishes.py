@@ -171,6 +171,7 @@ _REEF = {
         scenes={"reef": 0.6, "deep water": 0.4},
         tilt=0.2,
         size=(0.5, 0.9),
+        is_directed=True,
     )
 }
 _RIVER = {
@@ -180,6 +181,7 @@ _RIVER = {
         scenes={"stream": 0.65, "deep water": 0.35},
         tilt=0.25,
         size=(0.6, 0.98),
+        is_directed=True,
     )
 }
 _WORDS = ("has eyes", "has fins", "has scales", "has a tail fin")

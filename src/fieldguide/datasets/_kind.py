@@ -27,6 +27,8 @@ class Stance:
         Smallest and largest length of the creature, in fractions of the picture.
     is_grounded : bool
         Whether it stands on something, and so casts its shadow there.
+    is_directed : bool
+        Whether it faces left or right.
     """
 
     words: tuple[str, ...]
@@ -35,6 +37,7 @@ class Stance:
     tilt: float = 0.12
     size: tuple[float, float] = (0.55, 0.9)
     is_grounded: bool = False
+    is_directed: bool = False
 
 
 DrawFunction = Callable[[Pen, np.random.Generator, Any, str, float], set[str]]

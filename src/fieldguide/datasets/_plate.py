@@ -74,7 +74,7 @@ def paint_plate(kind: Kind, rng: np.random.Generator, size_px: int) -> Plate:
 
     box, marks, hidden = read_truth(pen, front)
     words = set(kind.words) | set(stance.words) | own_words | set(light.words) | {SCENES[scene][1]}
-    if not is_any_way:
+    if stance.is_directed:
         words.add("facing right" if facing > 0 else "facing left")
     if hidden > 0.12:
         words.add("partly hidden")
@@ -117,7 +117,9 @@ def compose(
     """
     size_px = ground.width
     cover = pen.cover.reduce(pen.sharpness)
-    body = _plane(cover.filter(ImageFilter.GaussianBlur(0.022 * size_px)))
+    # What is smooth can be computed at half the size.
+    small = cover.reduce(2).filter(ImageFilter.GaussianBlur(0.011 * size_px))
+    body = _plane(small.resize(cover.size, Image.Resampling.BILINEAR))
     reach = 0.018 * size_px
     dx, dy = round(reach * np.cos(light.angle)), round(reach * np.sin(light.angle))
     lit = np.clip((body - _shifted(body, -dx, -dy)) * 0.42, -0.28, 0.28) + 1
@@ -128,10 +130,8 @@ def compose(
     if front is not None:
         cover = front.cover.reduce(front.sharpness)
         solid = _plane(cover)
-        shade = (
-            1 - _shifted(_plane(cover.filter(ImageFilter.BoxBlur(0.012 * size_px))), -dx, -dy) * 0.3
-        )
-        free = shade * (1 - solid)
+        shade = _plane(cover.filter(ImageFilter.BoxBlur(0.012 * size_px)))
+        free = (1 - 0.3 * _shifted(shade, -dx, -dy)) * (1 - solid)
         layers = [(colour, weight * free) for colour, weight in layers]
         layers.append((np.asarray(front.colour.reduce(front.sharpness)), solid))
         behind *= free

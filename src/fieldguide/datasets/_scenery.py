@@ -54,7 +54,7 @@ def paint_foliage(ground: Ground) -> None:
 def paint_meadow(ground: Ground) -> None:
     """Paint grass under a pale sky, with a few flowers."""
     rng = ground.rng
-    horizon = rng.uniform(0.25, 0.6)
+    horizon = rng.uniform(0.1, 0.4)  # low enough for what stands in the grass
     sky, grass = vary(rng, (214, 222, 216), 10), vary(rng, (150, 164, 98), 14)
     level = np.clip((_fall() - horizon) * 5 + 0.5, 0, 1)
     ground.wash(

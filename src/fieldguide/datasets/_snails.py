@@ -125,6 +125,7 @@ _CREEP = {
         tilt=0.12,
         size=(0.5, 0.9),
         is_grounded=True,
+        is_directed=True,
     ),
     "withdrawn": Stance(
         words=("withdrawn", "seen from the side"),
@@ -133,6 +134,7 @@ _CREEP = {
         tilt=0.12,
         size=(0.5, 0.9),
         is_grounded=True,
+        is_directed=True,
     ),
 }
 _WORDS = ("has a shell", "mostly yellow")

@@ -38,8 +38,6 @@ class Plumage:
     eye_stripe: Colour | None = None
     wing_bar: Colour | None = None
     patch: Colour | None = None
-    rump: Colour | None = None
-    tail: float = 1.0
 
 
 def draw_songbird(
@@ -63,14 +61,14 @@ _WING = path("165,-100 90,-155 -20,-110 -160,15 -300,165 -345,225 -240,185 -90,1
 def _draw_sitting(pen: Pen, rng: np.random.Generator, look: Plumage, stance: str) -> None:
     plump = rng.uniform(0.94, 1.12)
     nod = rng.normal(0, 0.12)
-    body = closed(np.array(_BODY) * (1, plump))
+    body = closed(_BODY * (1, plump))
     back, breast, belly, wing = (
         vary(rng, c) for c in (look.back, look.breast, look.belly, look.wing)
     )
     foot = 0.345 * plump
     if stance == "perched":
         _draw_perch(pen, rng, foot)
-    _draw_tail(pen, back, wing, look.tail, rng.normal(0, 0.12))
+    _draw_tail(pen, back, wing, rng.normal(0, 0.12))
     for x in (0.02, 0.09):
         leg = curve([(x, 0.2 * plump), (x + 0.012, 0.28 * plump), (x + 0.035, foot - 0.01)])
         pen.line(leg, (122, 84, 66), 0.016, part=1)
@@ -80,7 +78,7 @@ def _draw_sitting(pen: Pen, rng: np.random.Generator, look: Plumage, stance: str
             )
     pen.fill(body, [breast, mix(breast, belly, 0.5), belly], axis=[(0.28, -0.1), (-0.05, 0.22)])
     upper = path("340,-250 300,-420 50,-400 -330,100 -240,160 -20,0 120,-130 200,-200")
-    pen.fill(np.array(upper), [lighter(back, 0.12), back], clip=body, soft=0.022)
+    pen.fill(upper, [lighter(back, 0.12), back], clip=body, soft=0.022)
     if look.patch is not None:
         patch = closed(path("300,-180 340,-50 270,120 130,160 100,20 200,-130"))
         pen.fill(patch, vary(rng, look.patch), clip=body, soft=0.012, mark="breast patch")
@@ -88,7 +86,7 @@ def _draw_sitting(pen: Pen, rng: np.random.Generator, look: Plumage, stance: str
     pen.line(body[26:-8], INK, 0.007)  # not the head, which turns by itself
     _draw_wing(pen, rng, look, wing)
     with pen.placed(0.2, -0.22, nod), pen.placed(-0.2, 0.22):
-        _draw_head(pen, rng, look, back, body)
+        _draw_head(pen, rng, look, back)
 
 
 def _draw_perch(pen: Pen, rng: np.random.Generator, foot: float) -> None:
@@ -115,12 +113,11 @@ def _draw_perch(pen: Pen, rng: np.random.Generator, foot: float) -> None:
         pen.fill(blade, [lighter(leaf, 0.2), leaf], ink=darker(leaf, 0.45), width=0.006, part=0)
 
 
-def _draw_tail(pen: Pen, back: Colour, wing: Colour, length: float, lift: float) -> None:
-    with pen.placed(-0.22, 0.12, lift, sx=length):
+def _draw_tail(pen: Pen, back: Colour, wing: Colour, lift: float) -> None:
+    with pen.placed(-0.22, 0.12, lift):
         tail = curve(path("50,-55 -120,35 -300,155 -335,205 -290,205 -275,235 -120,140 40,75"), 4)
         shade = darker(mix(back, wing, 0.6), 0.15)
-        mark = "long tail" if length > 1.3 else None
-        pen.fill(tail, [lighter(shade, 0.15), shade], ink=INK, mark=mark)
+        pen.fill(tail, [lighter(shade, 0.15), shade], ink=INK)
         for k in (0.35, 0.65):
             pen.line(
                 [(0.0, -0.03 + 0.09 * k), (-0.295, 0.165 + 0.06 * k)], darker(shade, 0.4), 0.006
@@ -165,9 +162,7 @@ def _draw_wing(pen: Pen, rng: np.random.Generator, look: Plumage, wing: Colour) 
         )
 
 
-def _draw_head(
-    pen: Pen, rng: np.random.Generator, look: Plumage, back: Colour, body: np.ndarray
-) -> None:
+def _draw_head(pen: Pen, rng: np.random.Generator, look: Plumage, back: Colour) -> None:
     beak = vary(rng, look.beak, 8)
     if look.crest is not None:
         crest = vary(rng, look.crest)
@@ -219,11 +214,10 @@ def _draw_flying(pen: Pen, rng: np.random.Generator, look: Plumage, phase: float
     )
     beat = np.sin(2 * np.pi * phase)
     _draw_flight_wing(pen, darker(wing, 0.2), None, -0.06, 0.25 + 0.75 * beat, 0.85)
-    with pen.placed(-0.24, 0.02, 0.05 * beat, sx=0.75 + 0.25 * look.tail):
+    with pen.placed(-0.24, 0.02, 0.05 * beat):
         fan = path("80,-45 -100,-70 -260,-85 -285,-30 -260,0 -285,35 -250,85 -100,60 80,45")
         tail = darker(mix(back, wing, 0.5), 0.1)
-        mark = "long tail" if look.tail > 1.3 else None
-        pen.fill(curve([*fan, fan[0]], 3), [lighter(tail, 0.2), tail], ink=INK, mark=mark)
+        pen.fill(curve([*fan, fan[0]], 3), [lighter(tail, 0.2), tail], ink=INK)
         for y in (-0.045, 0.0, 0.045):
             pen.line([(0.0, y * 0.5), (-0.26, y * 1.2)], darker(tail, 0.4), 0.006)
     body = closed(
@@ -243,7 +237,7 @@ def _draw_flying(pen: Pen, rng: np.random.Generator, look: Plumage, phase: float
         pen.fill(patch, vary(rng, look.patch), clip=body, soft=0.01, mark="breast patch")
         pen.line(ring(body), INK, 0.007)
     with pen.placed(-0.015, 0.19):
-        _draw_head(pen, rng, look, back, body)
+        _draw_head(pen, rng, look, back)
     _draw_flight_wing(pen, wing, look.wing_bar, 0.02, -0.05 + 0.95 * beat, 1.0)
 
 

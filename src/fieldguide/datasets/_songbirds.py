@@ -9,6 +9,7 @@ _PERCHED = Stance(
     scenes={"foliage": 0.35, "sky": 0.2, "snow": 0.2, "meadow": 0.25},
     tilt=0.08,
     size=(0.5, 0.92),
+    is_directed=True,
 )
 _FLYING = Stance(
     words=("in flight", "seen from the side", "wings open"),
@@ -16,6 +17,7 @@ _FLYING = Stance(
     scenes={"sky": 0.75, "meadow": 0.25},
     tilt=0.22,
     size=(0.6, 0.95),
+    is_directed=True,
 )
 _STANCES = {"perched": _PERCHED, "in flight": _FLYING}
 _WORDS = ("has eyes", "has feathers", "winged", "two-legged", "plump")

@@ -17,7 +17,7 @@ The Computer Journal 26 (1983).
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
@@ -27,7 +27,7 @@ from fieldguide.describe.tree import Tree
 LINKAGES = ("average", "ward")
 
 
-class AgglomerativeTree(ClusterMixin, BaseEstimator):
+class AgglomerativeTree(BaseEstimator):
     """Cluster the rows of an attribute matrix; keep the dendrogram above a cut.
 
     Parameters

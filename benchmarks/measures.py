@@ -1,0 +1,62 @@
+"""What every benchmark shares: alternating repeats, and a record of the machine."""
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow", "numba")
+
+
+def alternate(contestants: dict[str, Callable[[], Any]], n_repeats: int) -> dict[str, list[float]]:
+    """Time each contestant ``n_repeats`` times, taking turns; the first turn is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(n_repeats + 1):
+        for name, work in contestants.items():
+            started = time.perf_counter()
+            work()
+            if turn:
+                seconds[name].append(time.perf_counter() - started)
+    return seconds
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Return median, least and largest."""
+    return {
+        "median": statistics.median(values),
+        "least": min(values),
+        "largest": max(values),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what a figure depends on besides the code."""
+    import numpy as np  # noqa: F401  (loads the BLAS that threadpoolctl then finds)
+    from threadpoolctl import threadpool_info
+
+    cpu = "unknown"
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
+    blas = [
+        {key: pool.get(key) for key in ("internal_api", "version", "architecture", "num_threads")}
+        for pool in threadpool_info()
+    ]
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {package: metadata.version(package) for package in PACKAGES},
+        "blas": blas,
+    }
+
+
+def save(path: Path, result: dict[str, Any]) -> None:
+    """Write a result as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=2) + "\n")

@@ -1,0 +1,41 @@
+"""Run the benchmarks and print their tables.
+
+    python benchmarks/run.py --out out/bench [--data DIR] [--only NAME …] [--tiny]
+
+``--data`` is a folder that holds ``caltech101/`` and ``cifar10/`` as folders of images; problems
+that need it are skipped with a reason without it. ``--tiny`` runs every problem at a size that
+shows nothing but that it runs.
+"""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.measures import machine, save
+
+PROBLEMS = ("deep_features", "memory", "tree", "words")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("out/bench"))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=PROBLEMS)
+    parser.add_argument("--tiny", action="store_true")
+    arguments = parser.parse_args()
+    for name in arguments.only:
+        problem = import_module(f"benchmarks.problems.{name}")
+        result = problem.run(arguments.data, tiny=arguments.tiny)
+        if "skipped" in result:
+            print(f"\n## {name}: skipped, {result['skipped']}")
+            continue
+        save(arguments.out / f"{name}.json", {"machine": machine(), **result})
+        print(f"\n## {name}\n")
+        print(problem.table(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,328 @@
+"""The pages in a real browser: from a file address, live, by keyboard, small, dark, scripts off."""
+
+import io
+import shutil
+import threading
+
+import pytest
+import uvicorn
+from PIL import Image
+
+from fieldguide.site import create_app, export_site
+from fieldguide.site.server import listen
+
+CHROMIUM = next(
+    (found for name in ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
+     if (found := shutil.which(name))),
+    None,
+)  # fmt: skip
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium at /usr/bin/chromium or on PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api").sync_playwright().start()
+    browser = playwright.chromium.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+    )
+    yield browser
+    browser.close()
+    playwright.stop()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open pages whose console must be clean and whose requests must stay here."""
+    contexts, complaints = [], []
+
+    def open_page(address, **settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda r: complaints.append(r.url) if _broke(r) else None)
+        page.on("request", lambda r: complaints.append(r.url) if _leaves(r.url) else None)
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _broke(request):
+    return "ERR_ABORTED" not in request.failure  # aborted: the page was left before it was loaded
+
+
+def _leaves(url):
+    return not url.startswith(("file://", "http://127.0.0.1:", "blob:", "data:"))
+
+
+@pytest.fixture(scope="module")
+def site(guide, tmp_path_factory):
+    """An exported guide, by its file address."""
+    folder = tmp_path_factory.mktemp("export") / "a site # 100%"
+    return export_site(guide, folder).parent.as_uri()
+
+
+def _serve(guide):
+    listening = listen("127.0.0.1", 0)
+    config = uvicorn.Config(create_app(guide), log_config=None, ws="none", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(10)
+    listening.close()
+
+
+@pytest.fixture(scope="module")
+def live(guide):
+    yield from _serve(guide)
+
+
+@pytest.fixture(scope="module")
+def live_plain(plain_guide):
+    yield from _serve(plain_guide)
+
+
+@pytest.fixture(scope="module")
+def find(guide, tmp_path_factory):
+    """A picture to identify: a specimen of the first kind."""
+    path = tmp_path_factory.mktemp("find") / "find.png"
+    i = guide.kinds[0].exemplars[0]
+    Image.open(guide.folder / guide.specimen(i).picture).save(path)
+    return path
+
+
+def check_answer(page, guide):
+    name = guide.kinds[0].name
+    reply = page.locator("#reply")
+    heading = reply.get_by_role("heading", level=2)
+    heading.wait_for()
+    assert heading.inner_text().lower() == name.lower()
+    assert "%" in reply.locator(".lede").inner_text()
+    assert reply.locator(".candidates li").count() >= 2
+    assert reply.get_by_role("navigation", name="Where it belongs in the tree").is_visible()
+    assert reply.locator(".grid img").count() >= 8
+    assert page.get_by_alt_text("The picture you chose").is_visible()
+
+
+def test_an_export_opens_from_a_file_address(open_page, site, guide):
+    page = open_page(f"{site}/index.html")
+    assert page.get_by_role("heading", level=1).inner_text() == guide.summary
+    assert page.locator(".frontispiece img").first.evaluate("image => image.naturalWidth") > 0
+    page.locator(".tree .phrase a").first.click()
+    page.get_by_role("navigation", name="Where this sits in the tree").wait_for()
+    page.locator(".plate a").first.click()
+    page.get_by_role("heading", name="Most like it").wait_for()
+    page.get_by_role("link", name="Kinds").click()
+    page.locator(".plates a").first.click()
+    page.get_by_role("heading", name="What sets it apart").wait_for()
+    page.get_by_role("link", name="About", exact=True).click()
+    page.get_by_role("heading", name="How right it is").wait_for()
+    page.get_by_role("link", name="Identify").click()
+    assert page.get_by_text("fieldguide serve").is_visible()
+    for address in ("branch/0-2.html", "404.html", "search.html"):
+        page.goto(f"{site}/{address}")
+        assert page.get_by_role("main").is_visible()
+
+
+def test_search_narrows_the_index(open_page, site, guide):
+    page = open_page(f"{site}/specimen/0.html")
+    name = guide.kinds[0].name
+    page.get_by_role("searchbox").fill(name[:6].upper())
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Index").wait_for()
+    assert "q=" in page.url
+    shown = page.locator(".entry:visible")
+    assert 0 < shown.count() < len(guide.kinds) + len(guide.words)
+    assert page.get_by_role("link", name=name, exact=True).first.is_visible()
+    assert "for “" in page.get_by_role("status").inner_text()
+    page.get_by_role("searchbox").fill("no such thing")
+    assert shown.count() == 0
+    assert page.get_by_text("Nothing in the guide is called that").is_visible()
+    page.get_by_role("searchbox").fill("")
+    assert shown.count() == len(guide.kinds) + len(guide.words)
+
+
+def test_identify_by_file_chooser(open_page, live, guide, find):
+    page = open_page(f"{live}/identify.html")
+    assert page.get_by_text("Waiting for a picture").is_visible()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_text("Choose a file").click()
+    chooser.value.set_files(find)
+    check_answer(page, guide)
+    page.locator("#reply .candidates a").first.click()
+    page.get_by_role("heading", name="Look-alikes").wait_for()
+
+
+@pytest.mark.parametrize("how", ["drop", "paste"])
+def test_identify_by_drop_and_paste(open_page, live, guide, find, how):
+    page = open_page(f"{live}/identify.html")
+    script = """([how, bytes]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], "find.png", { type: "image/png" }));
+        const settings = { bubbles: true, cancelable: true };
+        const event = how === "drop"
+            ? new DragEvent("drop", { dataTransfer: data, ...settings })
+            : new ClipboardEvent("paste", { clipboardData: data, ...settings });
+        document.getElementById("drop").dispatchEvent(event);
+    }"""
+    page.evaluate(script, [how, list(find.read_bytes())])
+    check_answer(page, guide)
+
+
+def test_identify_without_kinds(open_page, live_plain, find):
+    page = open_page(f"{live_plain}/identify.html")
+    page.set_input_files("#image", find)
+    heading = page.locator("#reply").get_by_role("heading", level=2)
+    heading.wait_for()
+    assert heading.inner_text() == "Animal › winged"
+
+
+def test_identify_says_what_is_wrong(open_page, live, tmp_path):
+    page = open_page(f"{live}/identify.html")
+    text = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"words"}
+    page.set_input_files("#image", text)
+    page.get_by_text("That is not a picture").wait_for()
+    with open(tmp_path / "large.png", "wb") as large:
+        large.truncate(33 * 1024 * 1024)
+    page.set_input_files("#image", tmp_path / "large.png")
+    page.get_by_text("larger than 32 MB").wait_for()
+
+
+def test_identify_shows_the_refusal_of_the_server(browser, live):
+    page = browser.new_page()
+    page.goto(f"{live}/identify.html")
+    broken = {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"}
+    page.set_input_files("#image", broken)
+    page.get_by_text("That picture cannot be read").wait_for()
+    assert page.locator("#reply").get_attribute("aria-busy") == "false"
+    page.route("**/api/identify", lambda route: route.abort())
+    stripes = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(stripes, "PNG")
+    good = {"name": "a.png", "mimeType": "image/png", "buffer": stripes.getvalue()}
+    page.set_input_files("#image", good)
+    page.get_by_text("The guide does not answer").wait_for()
+    page.close()
+
+
+def test_everything_works_from_the_keyboard(open_page, live, guide):
+    page = open_page(f"{live}/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+    for _ in range(12):
+        if page.evaluate("document.activeElement.matches('.phrase a')"):
+            break
+        page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="specimen").first.wait_for()
+    assert "/branch/" in page.url
+    page.goto(f"{live}/identify.html")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "image":
+            break
+    assert page.evaluate("document.activeElement.id") == "image"
+    with page.expect_file_chooser():
+        page.keyboard.press("Space")
+
+
+def test_folds_open_from_the_keyboard(open_page, make_stand_in, tmp_path):
+    places = [
+        (None, (f"word {i % 60}", f"part {i % 120}"), (32, 24), f"{i}.jpg") for i in range(240)
+    ]
+    index = export_site(make_stand_in(places, draw=None), tmp_path / "site")
+    page = open_page(index.as_uri())
+    shut = page.locator("details:not([open])").count()
+    assert shut == 60
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details:not([open])").count() == shut - 1
+    page.get_by_role("button", name="Open every branch").click()
+    assert page.locator("details:not([open])").count() == 0
+    page.get_by_role("button", name="Shut every branch").click()
+    assert page.locator("details[open]").count() == 0
+
+
+def test_pages_read_with_scripts_off(open_page, site, live, guide):
+    page = open_page(f"{site}/index.html", java_script_enabled=False)
+    page.locator(".tree .phrase a").first.click()
+    page.locator("#specimens .grid a").first.click()
+    assert page.get_by_role("heading", level=1).is_visible()
+    page.get_by_role("searchbox").fill("zzz")
+    page.get_by_role("button", name="Search").click()
+    assert page.locator(".entry").count() == len(guide.kinds) + len(guide.words)
+    assert page.locator(".entry").first.is_visible()
+    page.goto(f"{live}/identify.html")
+    assert "This page needs scripts" in page.locator("noscript p").inner_text()
+    assert not page.get_by_text("Choose a file").is_visible()
+
+
+ADDRESSES = ("index", "branch/1", "kinds", "specimen/5", "search", "identify", "about", "404")
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_nothing_overflows_a_narrow_screen(open_page, site, guide, width):
+    page = open_page(f"{site}/index.html", viewport={"width": width, "height": 740})
+    for address in (*ADDRESSES, f"kind/{guide.kinds[0].slug}"):
+        page.goto(f"{site}/{address}.html")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+def test_hostile_names_stay_text_and_fit(open_page, hostile_guide, tmp_path):
+    index = export_site(hostile_guide, tmp_path / "site")
+    page = open_page(index.as_uri(), viewport={"width": 360, "height": 740})
+    for path in sorted((index.parent / "kind").iterdir()):
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.locator("main script").count() == 0
+    page.goto(f"{index.parent.as_uri()}/search.html")
+    page.get_by_role("link", name="<script>alert(1)</script>", exact=True).first.click()
+    assert page.get_by_role("heading", level=1).inner_text() == "<script>alert(1)</script>"
+
+
+def test_dark_and_light_are_both_readable(open_page, site):
+    for scheme in ("light", "dark"):
+        page = open_page(f"{site}/about.html", color_scheme=scheme)
+        background, ink, soft = page.evaluate(
+            """() => [getComputedStyle(document.body).backgroundColor,
+                      getComputedStyle(document.body).color,
+                      getComputedStyle(document.querySelector(".note, .lede")).color]"""
+        )
+        assert (luminance(background) < 0.2) == (scheme == "dark")
+        assert contrast(background, ink) > 10
+        assert contrast(background, soft) > 4.5
+
+
+def luminance(colour):
+    channels = [int(part) / 255 for part in colour.strip("rgb()").split(",")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_pictures_load_only_when_they_are_near(open_page, make_stand_in, tmp_path):
+    places = [("k", ("word",), (300, 200), f"{i}.jpg") for i in range(60)]
+    site = export_site(make_stand_in(places), tmp_path / "site").parent
+    page = open_page(f"{site.as_uri()}/branch/0.html", viewport={"width": 360, "height": 600})
+    listed = page.locator("#specimens img")
+    assert listed.count() == 60
+    assert listed.last.evaluate("image => image.complete") is False

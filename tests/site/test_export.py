@@ -1,0 +1,157 @@
+"""The static export: whole, safe, replaced all at once, and quick for 10,000 specimens."""
+
+import os
+import time
+
+import pytest
+
+from fieldguide.errors import FieldguideError
+from fieldguide.site import Renderer, export_site
+from fieldguide.site.export import MARKER
+from fieldguide.site.render import ASSETS
+
+
+@pytest.fixture
+def small(make_stand_in):
+    places = [
+        (f"kind {i % 3}", ("word", f"part {i % 2}"), (300, 200), f"{i}.jpg") for i in range(9)
+    ]
+    return make_stand_in(places)
+
+
+def names_in(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_export_holds_every_page_asset_and_used_picture(small, tmp_path):
+    (small.folder / "pictures" / "unused.jpg").write_bytes(b"x")
+    steps = []
+    index = export_site(small, tmp_path / "out" / "site", progress=lambda *step: steps.append(step))
+    assert index == tmp_path / "out" / "site" / "index.html"
+    renderer = Renderer(small, live=False)
+    expected = set(renderer.addresses()) | {MARKER}
+    expected |= {f"assets/{path.name}" for path in ASSETS.iterdir()}
+    for specimen in small.specimens(range(9)):
+        expected |= {specimen.thumbnail, specimen.picture}
+    assert names_in(index.parent) == expected
+    for address in renderer.addresses():
+        assert (index.parent / address).read_text(encoding="utf-8") == renderer.page(address)
+    assert os.listdir(tmp_path / "out") == ["site"]
+    assert steps[-1][1] == steps[-1][2] == len(steps) == len(expected) - 1
+
+
+def test_an_earlier_export_is_replaced_whole(small, tmp_path):
+    target = tmp_path / "site"
+    export_site(small, target)
+    (target / "specimen" / "999.html").write_text("left over")
+    export_site(small, str(target))
+    assert not (target / "specimen" / "999.html").exists()
+    assert os.listdir(tmp_path) == ["site"]
+
+
+def test_a_folder_of_something_else_is_refused_unless_told(small, tmp_path):
+    target = tmp_path / "photos"
+    target.mkdir()
+    export_site(small, target)  # an empty folder is welcome
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    with pytest.raises(FieldguideError, match="not an earlier export"):
+        export_site(small, other)
+    assert (other / "letter.txt").read_text() == "dear"
+    export_site(small, other, overwrite=True)
+    assert (other / "index.html").exists()
+    assert not (other / "letter.txt").exists()
+
+
+@pytest.mark.parametrize("inside", [".", "..", "pictures", "pictures/x", "models", "a/b"])
+def test_the_guide_itself_is_never_replaced(small, inside):
+    before = names_in(small.folder)
+    with pytest.raises(FieldguideError):
+        export_site(small, small.folder / inside, overwrite=True)
+    assert names_in(small.folder) == before
+
+
+def test_the_guide_may_hold_its_site(small):
+    assert export_site(small, small.folder / "site").is_file()
+    assert export_site(small, small.folder / "site").is_file()
+
+
+def test_files_and_links_are_not_folders(small, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "link"):
+        with pytest.raises(FieldguideError, match="not a folder"):
+            export_site(small, tmp_path / name, overwrite=True)
+
+
+def test_a_failed_export_leaves_what_was_there(small, tmp_path, monkeypatch):
+    target = tmp_path / "site"
+    export_site(small, target)
+    before = names_in(target)
+
+    def stop(*step):
+        if step[1] == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_site(small, target, progress=stop)
+    assert names_in(target) == before
+
+    rename = os.rename
+
+    def fail_once(source, place):
+        if str(source).endswith(".part"):
+            raise OSError("disk full")
+        rename(source, place)
+
+    monkeypatch.setattr(os, "rename", fail_once)
+    with pytest.raises(OSError, match="disk full"):
+        export_site(small, target)
+    assert names_in(target) == before
+    assert os.listdir(tmp_path) == ["site"]
+
+
+def test_pictures_are_copied_where_links_cannot_be(small, tmp_path, monkeypatch):
+    def refuse(source, place):
+        raise OSError("another disk")
+
+    monkeypatch.setattr(os, "link", refuse)
+    index = export_site(small, tmp_path / "site")
+    address = small.specimen(0).thumbnail
+    assert (index.parent / address).read_bytes() == (small.folder / address).read_bytes()
+    assert (index.parent / address).stat().st_nlink == 1
+
+
+def test_a_missing_or_foreign_picture_is_one_sentence(small, tmp_path):
+    picture = small.folder / small.specimen(0).thumbnail
+    picture.unlink()
+    with pytest.raises(FieldguideError, match="is missing"):
+        export_site(small, tmp_path / "site")
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    picture.symlink_to(tmp_path / "secret.jpg")
+    with pytest.raises(FieldguideError, match="outside its own folder"):
+        export_site(small, tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_real_guide_is_exported(guide, tmp_path):
+    index = export_site(guide, tmp_path / "site")
+    assert guide.summary.split(";")[0][:20] in index.read_text(encoding="utf-8")
+
+
+def test_ten_thousand_specimens(make_stand_in, tmp_path):
+    n = 10_000
+    places = [
+        (f"kind {i % 120:03d}", (f"group {i % 12}", f"word {i % 60}"), (240, 180), f"{i:05d}.jpg")
+        for i in range(n)
+    ]
+    guide = make_stand_in(places, draw=None)
+    start = time.perf_counter()
+    index = export_site(guide, tmp_path / "site")
+    seconds = time.perf_counter() - start
+    assert len(os.listdir(index.parent / "specimen")) == n
+    assert index.stat().st_size < 1_000_000
+    longest = max(path.stat().st_size for path in (index.parent / "branch").iterdir())
+    assert longest < 200_000
+    assert seconds < 60

@@ -1,0 +1,55 @@
+import pytest
+
+from fieldguide.site import phrases
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0%"),
+        (1e-6, "under 1%"),
+        (0.5, "50%"),
+        (0.994, "99%"),
+        (0.9999, "over 99%"),
+        (1.0, "100%"),
+    ],
+)
+def test_only_what_is_whole_reads_as_whole(share, text):
+    assert phrases.percent(share) == text
+
+
+def test_counts_read_as_words():
+    assert phrases.count(0, "branch") == "no branches"
+    assert phrases.count(1, "branch") == "1 branch"
+    assert phrases.count(1204, "specimen") == "1,204 specimens"
+
+
+@pytest.mark.parametrize("probability", [-0.1, 0.0, 0.39, 0.4, 0.61, 0.8, 0.95, 1.0])
+def test_every_probability_has_a_phrase(probability):
+    assert phrases.how_sure(probability)
+
+
+def test_a_picture_is_described_by_kind_and_words():
+    describe = phrases.alternative_text
+    assert describe("red_finch", ("winged", "red cap"), "x") == "red finch: winged, red cap"
+    assert describe("red_finch", (), "x") == "red finch"
+    assert describe(None, ("winged",), "x") == "winged"
+    assert describe(None, (), "a.jpg") == "a.jpg"
+
+
+def test_names_keep_something_to_read():
+    assert phrases.display_name("crocodile_head") == "crocodile head"
+    assert phrases.display_name("_") == "_"
+
+
+def test_moments_read_as_dates():
+    assert phrases.moment("2026-11-05T09:30:00+01:00") == "5 November 2026, 08:30 UTC"
+    assert phrases.moment("long ago") == "long ago"
+
+
+def test_durations_and_lists():
+    assert phrases.duration(0.2) == "under a second"
+    assert phrases.duration(74.2) == "74 seconds"
+    assert phrases.duration(600) == "10 minutes"
+    assert phrases.duration(36000) == "10 hours"
+    assert [phrases.listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]

@@ -1,0 +1,251 @@
+"""Every page of every shape of guide: whole, linked, escaped."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+from fieldguide.site import Renderer
+from fieldguide.site.addresses import PAGE_SIZE, AddressBook, n_pages
+from fieldguide.site.index import letters
+from fieldguide.site.render import ASSETS
+
+SHAPES = ("guide", "hostile_guide", "plain_guide", "bare_guide", "empty_guide")
+VOID = {"meta", "link", "img", "input", "circle", "rect", "br"}
+ADDRESSES = {"href", "src", "action"}
+
+
+class Reader(HTMLParser):
+    """Collects what a page refers to, and checks that its tags close in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.ids, self.images, self.open, self.text = [], [], [], [], []
+        self.headings, self.inline = [], []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.links += [(tag, values[name]) for name in ADDRESSES & values.keys()]
+        self.inline += [name for name in values if name.startswith("on") or name == "style"]
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "img":
+            self.images.append(values)
+        if tag == "script":
+            assert "src" in values
+            assert "defer" in values
+        if tag in ("h1", "main"):
+            self.headings.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def any_guide(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["live", "static"])
+def renderer(any_guide, request):
+    return Renderer(any_guide, live=request.param)
+
+
+@pytest.fixture(scope="module")
+def pages(renderer):
+    return {address: (html, read(html)) for address, html in renderer.pages()}
+
+
+def test_every_link_and_picture_leads_somewhere(renderer, pages):
+    addresses = set(renderer.addresses())
+    api = {"api/identify"} if renderer.live else set()
+    assert set(pages) == addresses
+    for address, (_, page) in pages.items():
+        for tag, link in page.links:
+            parts = urlsplit(link)
+            assert not parts.scheme, (address, link)
+            assert not parts.netloc, (address, link)
+            assert not link.startswith("/"), (address, link)
+            target = unquote(urlsplit(urljoin(f"http://x/{address}", link)).path.lstrip("/"))
+            if target.startswith("pictures/"):
+                assert (renderer.guide.folder / target).is_file(), (address, link)
+            elif target.startswith("assets/"):
+                assert (ASSETS / target.removeprefix("assets/")).is_file(), (address, link)
+            else:
+                assert target in addresses | api, (address, tag, link)
+                if parts.fragment:
+                    assert parts.fragment in pages[target][1].ids, (address, link)
+
+
+def test_every_page_is_whole(renderer, pages):
+    for address, (html, page) in pages.items():
+        assert html.startswith("<!doctype html>"), address
+        assert page.headings.count("h1") == 1, address
+        assert page.headings.count("main") == 1, address
+        assert len(page.ids) == len(set(page.ids)), address
+        assert page.inline == [], address
+        assert "None" not in page.text, address
+        assert str(renderer.guide.folder) not in html, address
+        for image in page.images:
+            if image.get("id") != "preview":
+                assert image["alt"], address
+                assert int(image["width"]) > 0, address
+                assert int(image["height"]) > 0, address
+
+
+def test_every_page_is_reached_from_home(renderer, pages):
+    reached, front = {"index.html"}, ["index.html"]
+    while front:
+        address = front.pop()
+        for tag, link in pages[address][1].links:
+            target = unquote(urlsplit(urljoin(f"http://x/{address}", link)).path.lstrip("/"))
+            if tag == "a" and target.endswith(".html") and target not in reached:
+                reached.add(target)
+                front.append(target)
+    left_out = set(renderer.addresses()) - reached - {"404.html"}
+    if not renderer.guide.kinds:
+        left_out -= {"kinds.html"}
+    if not renderer.guide.n_specimens:
+        left_out -= {"branch/0.html"}
+    assert left_out == set()
+
+
+def test_hostile_names_are_text(hostile_guide):
+    for address, html in Renderer(hostile_guide, live=True).pages():
+        assert "<script>alert" not in html, address
+        assert "<i>Hostile" not in html, address
+        assert "<img src=x" not in html, address
+        assert "49" not in re.findall(r"émoji 🦜 &amp; (\S+)", html), address
+        assert re.fullmatch(r"[\w.\-]+\.html|(branch|kind|specimen)/\w[\w.\-]*\.html", address)
+    about = Renderer(hostile_guide, live=True).page("about.html")
+    assert "&lt;img src=x onerror=alert(1)&gt;.jpg" in about
+
+
+def test_kind_addresses_never_clash(hostile_guide):
+    book = AddressBook(hostile_guide)
+    addresses = list(book)
+    assert len({address.casefold() for address in addresses}) == len(addresses) == len(book)
+    assert book.kind("robin-2") != book.kind("robin", 2)
+    for address in addresses:
+        assert ".." not in address
+    for kind in hostile_guide.kinds:
+        assert hostile_guide.kinds[book.find(book.kind(kind.name)).key] is kind
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "index",
+        "nope.html",
+        "branch/99999.html",
+        "branch/0-1.html",
+        "branch/00.html",
+        "branch/0-99.html",
+        "branch/-1.html",
+        "branch/١.html",
+        "specimen/0-2.html",
+        "specimen/" + "9" * 5000 + ".html",
+        "kind/nope.html",
+        "../index.html",
+        "templates/base.html",
+        "parts.html",
+        "base.html",
+    ],
+)
+def test_unknown_addresses_are_key_errors(guide, address):
+    with pytest.raises(KeyError):
+        Renderer(guide, live=True).page(address)
+
+
+@pytest.mark.parametrize("count", [0, 1, PAGE_SIZE - 1, PAGE_SIZE, PAGE_SIZE + 1, 3 * PAGE_SIZE])
+def test_pages_hold_every_specimen_once(make_stand_in, count):
+    places = [("k", ("word",), (32, 24), f"{i}.jpg") for i in range(count)]
+    renderer = Renderer(make_stand_in(places, draw=None), live=False)
+    assert n_pages(count) == max(1, (count + PAGE_SIZE - 1) // PAGE_SIZE)
+    seen = []
+    for number in range(1, n_pages(count) + 1):
+        html = renderer.page(renderer.book.branch(0, number))
+        listed = html[html.index('id="specimens"') :]
+        seen += [int(i) for i in re.findall(r'<li><a href="\.\./specimen/(\d+)\.html">', listed)]
+        assert ('rel="next"' in html) == (number < n_pages(count))
+        assert ('rel="prev"' in html) == (number > 1)
+    assert seen == list(range(count))
+    with pytest.raises(KeyError):
+        renderer.page(renderer.book.branch(0, n_pages(count) + 1))
+
+
+def test_home_opens_a_few_branches_and_reaches_the_deepest(make_stand_in):
+    path = tuple(f"level {depth}" for depth in range(40))
+    places = [("k", path[: 1 + i], (32, 24), f"{i}.jpg") for i in range(40)]
+    places += [("k", (f"word {i}",), (32, 24), f"w{i}.jpg") for i in range(60)]
+    html = Renderer(make_stand_in(places, draw=None), live=False).page("index.html")
+    assert html.count("<details") > html.count(" open>")
+    assert "branches further down" in html
+    assert "word 59" in html
+
+
+def test_the_index_points_at_what_else_shows_a_word(make_stand_in):
+    places = [(kind, ("fox", "furry"), (32, 24), f"{kind}.jpg") for kind in ("fox", "Élan", "7up")]
+    guide = make_stand_in(places, draw=None)
+    entries = {letter: group for letter, group in letters(guide)}
+    assert list(entries) == ["#", "E", "F", "M"]
+    assert [entry.name for entry in entries["F"]] == ["fox", "fox", "furry"]
+    kind, word, furry = entries["F"]
+    assert kind.kind == "fox"
+    assert word.kind is None
+    assert word.see == ["7up", "Élan"]
+    assert furry.see == ["7up", "fox", "Élan"]
+
+
+def test_a_branch_reads_as_a_sentence(plain_guide):
+    renderer = Renderer(plain_guide, live=False)
+    winged = next(branch for branch in plain_guide.branches if branch.words == ("winged",))
+    page = read(renderer.page(renderer.book.branch(winged.id)))
+    text = " ".join(" ".join(page.text).split())
+    assert "the whole collection animal winged" in text
+    assert "Set apart from furry by winged" in text
+
+
+def test_a_specimen_says_what_it_is_and_why(hostile_guide):
+    renderer = Renderer(hostile_guide, live=False)
+    specimens = hostile_guide.specimens(range(16, hostile_guide.n_specimens))
+    wrong = next(s for s in specimens if s.answer != s.kind)
+    right = next(s for s in specimens if s.answer == s.kind)
+    assert "instead" in renderer.page(renderer.book.specimen(wrong.id))
+    html = renderer.page(renderer.book.specimen(right.id))
+    assert "the key agrees" in html
+    assert "almost certain, 97%" in html
+    assert right.path in html
+
+
+def test_identify_says_when_it_is_a_copy(guide):
+    static = Renderer(guide, live=False).page("identify.html")
+    live = Renderer(guide, live=True).page("identify.html")
+    assert "fieldguide serve" in static
+    assert "<script" not in static
+    assert "<noscript" in live
+    assert "identify.js" in live
+
+
+def test_one_page_is_the_same_alone_and_in_turn(guide):
+    alone, in_turn = Renderer(guide, live=False), Renderer(guide, live=False)
+    for address, html in in_turn.pages():
+        assert alone.page(address) == html

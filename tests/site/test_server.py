@@ -1,0 +1,430 @@
+"""The server: what it serves, what it refuses, and that it stays up."""
+
+import io
+import logging
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+import uvicorn
+from PIL import Image
+from starlette.testclient import TestClient
+
+from fieldguide.errors import FieldguideError
+from fieldguide.site import create_app, serve, server
+from fieldguide.site.guard import LOOPBACK, hosts_for
+from fieldguide.site.server import FIRST_PORT, listen
+
+BASE = "http://127.0.0.1"
+
+
+def png(size=(40, 30)):
+    data = io.BytesIO()
+    Image.new("RGB", size, "teal").save(data, "PNG")
+    return data.getvalue()
+
+
+def connect(guide, **settings):
+    return TestClient(create_app(guide, **settings), base_url=BASE, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def client(guide):
+    with connect(guide) as client:
+        yield client
+
+
+def check_error(response, status):
+    """One shape for every error: a status and one sentence, no trace."""
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/json"
+    error = response.json()["error"]
+    assert response.json().keys() == {"error"}
+    assert error.keys() == {"status", "message"}
+    assert error["status"] == status
+    assert error["message"].endswith(".")
+    assert "Traceback" not in response.text
+
+
+def test_every_page_asset_and_picture_is_served(guide, client):
+    assert client.get("/").text == client.get("/index.html").text
+    kind = f"kind/{guide.kinds[0].slug}.html"
+    for address in ("kinds.html", "branch/1.html", "specimen/7.html", kind):
+        response = client.get(f"/{address}")
+        assert response.status_code == 200
+        assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert client.get("/assets/style.css").headers["content-type"].startswith("text/css")
+    assert "javascript" in client.get("/assets/search.js").headers["content-type"]
+    picture = client.get(f"/{guide.specimen(3).picture}")
+    assert picture.headers["content-type"] == "image/jpeg"
+    assert Image.open(io.BytesIO(picture.content)).size
+
+
+def test_every_answer_is_guarded(client):
+    for address in ("/", "/nope", "/api/nope", "/assets/style.css", "/healthz"):
+        headers = client.get(address).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("address", ["/", "/assets/style.css", "/specimen/0.html"])
+def test_what_is_known_is_not_sent_again(client, address):
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert client.get(address, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_head_has_headers_alone(guide, client):
+    for address in ("/", f"/{guide.specimen(0).thumbnail}", "/assets/style.css"):
+        response = client.head(address)
+        assert response.status_code == 200
+        assert int(response.headers["content-length"]) > 0
+        assert response.content == b""
+    assert client.head("/nope").status_code == 404
+
+
+TRAVERSALS = (
+    "/../guide.json",
+    "/%2e%2e/guide.json",
+    "/assets/../server.py",
+    "/assets/..%2fserver.py",
+    "/assets/%2e%2e/server.py",
+    "/assets/%252e%252e/server.py",
+    "/assets/",
+    "/assets/.",
+    "/assets/..",
+    "/assets/style.css%00.html",
+    "/assets/C:%5Cwindows",
+    "/pictures/",
+    "/pictures/..%2f..%2fetc%2fpasswd",
+    "/pictures/%2e%2e/guide.json",
+    "/pictures//etc/passwd",
+    "/pictures/00/../../secret.txt",
+    "/pictures/unlisted.jpg",
+    "/pictures/%00",
+    "/secret.txt",
+    "/templates/base.html",
+    "//etc/passwd",
+    "/kind/..%2f..%2fsecret.txt",
+    "/404.html",
+)
+
+
+@pytest.fixture(scope="module")
+def base(guide):
+    (guide.folder / "secret.txt").write_text("secret")
+    (guide.folder / "pictures" / "unlisted.jpg").write_text("secret")
+    with live(guide) as address:
+        yield address
+
+
+@pytest.mark.parametrize("address", TRAVERSALS)
+def test_nothing_outside_the_guide_is_served(base, address):
+    response = raw_get(base, address)
+    assert response.startswith(b"HTTP/1.1 404"), response[:200]
+    assert b"secret" not in response.split(b"\r\n\r\n", 1)[1].replace(b"secret.txt", b"")
+    assert b"Not in this guide" in response
+
+
+def test_links_out_of_the_guide_are_not_followed(make_stand_in, tmp_path):
+    guide = make_stand_in([("k", (), (32, 24), f"{i}.jpg") for i in range(2)])
+    secret = tmp_path / "secret.jpg"
+    secret.write_bytes(b"secret")
+    listed = guide.folder / guide.specimen(0).thumbnail
+    listed.unlink()
+    listed.symlink_to(secret)
+    (guide.folder / guide.specimen(1).thumbnail).unlink()
+    client = connect(guide)
+    for i in range(2):
+        response = client.get(f"/{guide.specimen(i).thumbnail}")
+        assert response.status_code == 404
+        assert b"secret" not in response.content
+
+
+def test_missing_pages_are_pages_for_people_and_json_for_programs(client):
+    page = client.get("/deep/down/nope.html", headers={"Accept": "text/html"})
+    assert page.status_code == 404
+    assert 'href="/assets/style.css"' in page.text
+    check_error(client.get("/nope.html", headers={"Accept": "application/json"}), 404)
+    check_error(client.get("/api/nope"), 404)
+    check_error(client.get("/api"), 404)
+    check_error(client.get("/api/identify"), 405)
+    check_error(client.post("/api/guide"), 405)
+
+
+def test_identify_answers(guide, client):
+    response = client.post("/api/identify", files={"image": ("a.png", png(), "image/png")})
+    assert response.status_code == 200
+    answer = response.json()
+    assert answer.keys() >= {"kinds", "branch", "words", "neighbours", "seconds"}
+    best = answer["kinds"][0]
+    assert best["name"] in {kind.name for kind in guide.kinds}
+    assert 0 <= best["probability"] <= 1
+    assert answer["branch"]["sentence"]
+    addresses = [k["address"] for k in answer["kinds"]] + [answer["branch"]["address"]]
+    addresses += [n["address"] for n in answer["neighbours"]]
+    addresses += [n["thumbnail"] for n in answer["neighbours"]]
+    for address in addresses:
+        assert client.get(f"/{address}").status_code == 200
+    assert all(n["alt"] for n in answer["neighbours"])
+
+
+def test_identify_without_kinds_gives_a_branch(plain_guide):
+    answer = connect(plain_guide).post("/api/identify", files={"image": png()}).json()
+    assert answer["kinds"] == []
+    assert answer["branch"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("status", "request_parts"),
+    [
+        (415, {"files": {"image": ("a.png", b"this is not a picture", "image/png")}}),
+        (415, {"files": {"image": ("a.png", png()[:60], "image/png")}}),
+        (400, {"files": {"image": ("a.png", b"", "image/png")}}),
+        (400, {"files": {"picture": ("a.png", png(), "image/png")}}),
+        (400, {"files": [("image", ("a.png", png())), ("image", ("b.png", png()))]}),
+        (400, {"data": {"image": "text"}, "files": {"other": b"x"}}),
+        (415, {"content": png(), "headers": {"Content-Type": "image/png"}}),
+        (415, {"content": b""}),
+        (400, {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}),
+        (
+            400,
+            {
+                "content": b"not multipart at all",
+                "headers": {"Content-Type": "multipart/form-data; boundary=x"},
+            },
+        ),
+    ],
+)
+def test_bad_uploads_are_refused_and_the_server_stays_up(client, status, request_parts):
+    check_error(client.post("/api/identify", **request_parts), status)
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_oversize_uploads_are_refused(guide):
+    client = connect(guide, max_upload_mb=0.2)
+    large = {"image": ("a.png", png() + bytes(400 * 1024), "image/png")}
+    check_error(client.post("/api/identify", files=large), 413)
+    just_over = {"image": ("a.png", png() + bytes(int(0.2 * 1024 * 1024)), "image/png")}
+    check_error(client.post("/api/identify", files=just_over), 413)
+    assert client.post("/api/identify", files={"image": png()}).status_code == 200
+
+
+def test_a_body_without_a_length_is_cut_off(guide):
+    sent = 0
+
+    def body():
+        nonlocal sent
+        yield b'--x\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n'
+        for _ in range(4000):
+            sent += 16384
+            yield bytes(16384)
+
+    with live(guide, max_upload_mb=0.5) as base, httpx2.Client() as client:
+        try:
+            response = client.post(
+                f"{base}/api/identify",
+                content=body(),
+                headers={"Content-Type": "multipart/form-data; boundary=x"},
+            )
+            check_error(response, 413)
+        except httpx2.TransportError:
+            pass  # the server hung up in the middle, which is a refusal too
+        assert client.get(f"{base}/healthz").status_code == 200
+    assert sent < 4000 * 16384
+
+
+def test_a_declared_oversize_is_answered_over_a_real_connection(guide):
+    with live(guide, max_upload_mb=1) as base, httpx2.Client() as client:
+        large = {"image": ("a.png", bytes(3 * 1024 * 1024), "image/png")}
+        check_error(client.post(f"{base}/api/identify", files=large), 413)
+        assert client.get(f"{base}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "", "[::1", "10.0.0.1"]
+)
+def test_foreign_host_names_are_refused(client, host):
+    check_error(client.get("/api/guide", headers={"Host": host}), 421)
+    assert client.get("/", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:9"])
+def test_loopback_names_are_answered(client, host):
+    assert client.get("/", headers={"Host": host}).status_code == 200
+
+
+def test_hosts_follow_where_the_server_listens(guide):
+    assert hosts_for("127.0.0.1") == LOOPBACK
+    anywhere = connect(guide, allowed_hosts=hosts_for("0.0.0.0", ["guide.example"]))
+    for host, status in (("192.168.1.7", 200), ("guide.example", 200), ("evil.example", 421)):
+        assert anywhere.get("/", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[", "http://127.0.0.2"])
+def test_other_sites_may_not_ask(client, origin):
+    files = {"image": ("a.png", png(), "image/png")}
+    check_error(client.post("/api/identify", files=files, headers={"Origin": origin}), 403)
+    own = client.post("/api/identify", files=files, headers={"Origin": BASE})
+    assert own.status_code == 200
+
+
+def test_failures_inside_are_logged_and_never_shown(make_stand_in, caplog):
+    guide = make_stand_in([("k", (), (32, 24), "a.jpg")])
+    guide.identify = lambda images: 1 / 0
+    client = connect(guide)
+    with caplog.at_level(logging.ERROR, logger="fieldguide.site"):
+        check_error(client.post("/api/identify", files={"image": png()}), 500)
+    assert "ZeroDivisionError" in caplog.text
+    guide.neighbours = lambda ids, n: 1 / 0
+    response = client.get("/specimen/0.html")
+    assert response.status_code == 500
+    assert "division" not in response.text
+    assert client.get("/index.html").status_code == 200
+
+
+def test_pages_are_served_while_pictures_are_identified(make_stand_in):
+    guide = make_stand_in([("k", (), (32, 24), f"{i}.jpg") for i in range(9)])
+    at_once, most = 0, 0
+    lock, go_on, ready = threading.Lock(), threading.Event(), guide.identify
+
+    def identify(images):
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        assert go_on.wait(10)
+        time.sleep(0.02)
+        with lock:
+            at_once -= 1
+        return ready(images)
+
+    guide.identify = identify
+    with live(guide) as base, ThreadPoolExecutor(6) as pool:
+        asked = [
+            pool.submit(httpx2.post, f"{base}/api/identify", files={"image": png()})
+            for _ in range(6)
+        ]
+        time.sleep(0.2)
+        assert httpx2.get(f"{base}/").status_code == 200  # though every turn is taken
+        assert not any(future.done() for future in asked)
+        go_on.set()
+        assert [future.result().status_code for future in asked] == [200] * 6
+    assert most == 2
+
+
+def test_a_long_queue_is_turned_away(make_stand_in, monkeypatch):
+    monkeypatch.setattr(server, "_WAITING", 0)
+    monkeypatch.setattr(server, "_AT_ONCE", 1)
+    guide = make_stand_in([("k", (), (32, 24), "a.jpg")])
+    begun, go_on, ready = threading.Event(), threading.Event(), guide.identify
+
+    def identify(images):
+        begun.set()
+        go_on.wait(5)
+        return ready(images)
+
+    guide.identify = identify
+    with live(guide) as base, ThreadPoolExecutor(1) as pool:
+        first = pool.submit(httpx2.post, f"{base}/api/identify", files={"image": png()})
+        begun.wait(5)
+        check_error(httpx2.post(f"{base}/api/identify", files={"image": png()}), 503)
+        go_on.set()
+        assert first.result().status_code == 200
+
+
+def test_a_client_that_hangs_up_is_no_failure(base, caplog):
+    host, port = base.removeprefix("http://").split(":")
+    head = (
+        f"POST /api/identify HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5000\r\n"
+        "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+    )
+    with caplog.at_level(logging.WARNING):
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(head.encode())
+            time.sleep(0.1)
+        time.sleep(0.1)
+        assert httpx2.get(f"{base}/healthz").status_code == 200
+    assert caplog.text == ""
+
+
+def test_summary_of_the_guide(guide, client):
+    summary = client.get("/api/guide").json()
+    assert summary["specimens"] == guide.n_specimens
+    assert summary["kinds"] == [kind.name for kind in guide.kinds]
+    assert str(guide.folder) not in client.get("/api/guide").text
+
+
+def test_a_busy_port_is_one_sentence():
+    with listen("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(FieldguideError, match=rf"Port {port} on 127.0.0.1 cannot be used"):
+            listen("127.0.0.1", port)
+    with pytest.raises(FieldguideError, match="cannot be used"):
+        listen("127.0.0.1", 99999)
+
+
+def test_the_next_free_port_is_taken_when_none_is_asked_for():
+    with listen("127.0.0.1", None) as first, listen("127.0.0.1", None) as second:
+        assert FIRST_PORT <= first.getsockname()[1] < second.getsockname()[1]
+
+
+def test_serve_announces_its_address(guide, monkeypatch):
+    servers, announced = [], []
+    start = uvicorn.Server.run
+    ready = threading.Event()
+
+    def run(self, sockets):
+        servers.append(self)
+        ready.set()
+        start(self, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    thread = threading.Thread(
+        target=serve, args=(guide,), kwargs={"port": 0, "announce": announced.append}
+    )
+    thread.start()
+    assert ready.wait(5)
+    assert httpx2.get(announced[0]).status_code == 200
+    servers[0].should_exit = True
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+class live:
+    """A real server on a real socket, for the length of a block."""
+
+    def __init__(self, guide, **settings):
+        self.listening = listen("127.0.0.1", 0)
+        config = uvicorn.Config(
+            create_app(guide, **settings), log_config=None, ws="none", lifespan="off"
+        )
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.listening],))
+
+    def __enter__(self):
+        self.thread.start()
+        return f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+
+    def __exit__(self, *error):
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.listening.close()
+
+
+def raw_get(base, target):
+    """Send a request line as it stands: clients tidy dots and slashes away."""
+    host, port = base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        parts = []
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)

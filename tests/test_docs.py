@@ -1,0 +1,94 @@
+"""The documentation is true: examples run, the reference is current, links lead somewhere."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import fieldguide
+from fieldguide.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+MODULES = sorted(
+    m.name
+    for m in pkgutil.walk_packages(fieldguide.__path__, "fieldguide.")
+    if not m.name.endswith("__main__")
+)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    exec(compile(code, "README.md", "exec"), {})
+    assert "specimens" in capsys.readouterr().out or (tmp_path / "specimens-guide").exists()
+    assert (tmp_path / "specimens-site" / "index.html").exists()
+
+
+def test_the_commands_of_the_readme_are_commands():
+    makefile = (ROOT / "Makefile").read_text()
+    n_checked = 0
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["make"]:
+                    assert f"\n{words[1]}:" in makefile
+                elif words[:1] == ["fieldguide"]:
+                    result = CliRunner().invoke(app, [words[1], "--help"])
+                    assert result.exit_code == 0
+                    for option in (w for w in words if w.startswith("--")):
+                        assert option in result.output
+                    n_checked += 1
+    assert n_checked >= 3
+
+
+def test_the_command_line_reference_is_current(monkeypatch):
+    for name in ("COLUMNS", "TERM", "NO_COLOR"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    make = importlib.import_module("make")
+    reference = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert make.cli_reference() == reference, "run 'make docs'"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) < 50
+
+
+def test_the_tree_holds_no_address_of_a_machine():
+    for path in ROOT.rglob("*"):
+        parts = set(path.relative_to(ROOT).parts)
+        hidden = {".git", ".venv", ".cache", "out", "__pycache__"} | {
+            p for p in parts if p.endswith("_cache") or p == ".hypothesis"
+        }
+        if parts & hidden or not path.is_file() or path.suffix in (".jpg", ".pyc"):
+            continue
+        text = path.read_text(encoding="utf-8", errors="ignore")
+        assert str(ROOT) + "/" not in text, f"{path} names a path of this machine"
+    assert sys.version_info >= (3, 11)

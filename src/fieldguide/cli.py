@@ -333,6 +333,7 @@ def _print_json(value: Any) -> None:
 
 def _print_summary(guide: "Guide") -> None:
     print(f"{guide.title}: {guide.summary}")
+    print(guide.verdict)
     if guide.unreadable:
         print(f"{len(guide.unreadable):,} files were skipped:")
         for file in guide.unreadable[:10]:

@@ -142,16 +142,31 @@ class Guide:
 
     @property
     def summary(self) -> str:
-        """One sentence on what the collection holds."""
-        info = self.about
-        parts = [_count(self.n_specimens, "specimen")]
-        if info["n_kinds"]:
-            parts.append(f"of {_count(info['n_kinds'], 'kind')}")
-        parts.append(f"in {_count(info['n_branches'], 'branch', 'branches')}")
-        sentence = f"{' '.join(parts)}, described in {_count(info['n_words'], 'word')}"
-        if info["accuracy"] is not None:
-            sentence += f"; the key names {info['accuracy']:.0%} of held-out specimens rightly"
-        return sentence + "."
+        """One sentence on what the collection is and holds."""
+        sentence = _count(self.n_specimens, "specimen")
+        if self.about["n_kinds"]:
+            sentence += f" of {_count(self.about['n_kinds'], 'kind')}"
+        first = [self.branches[b] for b in self.branches[0].children]
+        words = [branch.words[0] for branch in sorted(first, key=lambda b: -b.count)]
+        if len(words) > 4:
+            words = [*words[:3], f"{len(words) - 3} branches more"]
+        listed = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        return f"{sentence}: {listed}." if listed else f"{sentence}."
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on how well the key does on specimens that it has not seen."""
+        if not self.about["n_kinds"]:
+            return (
+                "The collection has no kinds, so it has no key: new images are put into the tree."
+            )
+        accuracy, mean = self.about["accuracy"], self.about["mean_class_accuracy"]
+        if accuracy is None:
+            return "There are too few specimens of each kind to say how often the key is right."
+        return (
+            f"The key names {accuracy:.1%} of held-out specimens rightly "
+            f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)."
+        )
 
     def kind(self, name: str) -> Kind:
         """Return a kind by its name."""

@@ -8,7 +8,7 @@ from fieldguide.guide.views import Branch
 from fieldguide.site.pictures import Picture, PictureBook
 
 STRIP = 10  # pictures beside a branch; those that do not fit in one line are not seen
-_OPEN_ROWS = 48  # rows of the home page that show before a reader opens one
+_OPEN_ROWS = 18  # rows of the home page that show before a reader opens one
 _MOST_ROWS = 400  # rows of the home page; deeper branches are reached through their parents
 _DEEPEST = 12  # levels of the home page
 

@@ -5,6 +5,7 @@ Heavy packages are imported inside the commands, so that ``--help`` is quick.
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,11 @@ def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             _complain(str(error))
             raise typer.Exit(2) from None
+        except BrokenPipeError:  # the reader of our output went away, such as `| head`
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for stream in (sys.stdout, sys.stderr):
+                os.dup2(nowhere, stream.fileno())
+            raise typer.Exit(1) from None
         except (OSError, MemoryError) as error:
             if debug:
                 raise

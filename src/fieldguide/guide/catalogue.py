@@ -167,10 +167,10 @@ class Catalogue:
         return [i for (i,) in self._all(query, [branch, branch])]
 
     def words_of(self, specimen: int) -> tuple[tuple[str, float], ...]:
-        """Return the attributes that a specimen shows, surest first."""
+        """Return the attributes that a specimen shows, surest first, the picture's own last."""
         query = (
             "SELECT name, score FROM shows JOIN attribute ON attribute.id = attribute "
-            "WHERE specimen = ? ORDER BY score DESC, attribute"
+            "WHERE specimen = ? ORDER BY source = 'picture', score DESC, attribute"
         )
         return tuple(self._all(query, [specimen]))
 

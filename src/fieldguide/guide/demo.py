@@ -13,7 +13,7 @@ from fieldguide.guide.guide import Guide
 
 MARK = "demo.json"
 N_PER_KIND = 24
-SIZE_PX = 240
+SIZE_PX = 320
 
 
 def demo_collection(progress: Callable[[str, int, int], None]) -> Collection:

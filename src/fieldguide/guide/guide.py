@@ -185,7 +185,7 @@ class Guide:
         return np.array(self._catalogue.members(branch=branch, kind=kind), dtype=np.int64)
 
     def words_of(self, i: int) -> tuple[tuple[str, float], ...]:
-        """Return the attributes that a specimen shows, surest first."""
+        """Return the attributes that a specimen shows, surest first, the picture's own last."""
         return self._catalogue.words_of(int(i))
 
     def sentence(self, branch: int) -> str:
@@ -309,7 +309,8 @@ class Guide:
         borrowed = self._attributes[nearest].mean(axis=0)
         is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
         scores = np.where(is_measured, measured.scores[0], borrowed)
-        order = [j for j in np.argsort(-scores, kind="stable") if scores[j] >= YES]
+        is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
+        order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
         return tuple((measured.names[j], float(scores[j])) for j in order)
 
     # -- loaded when first needed ---------------------------------------------------------

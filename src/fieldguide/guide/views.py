@@ -76,5 +76,5 @@ class Answer:
 
     kinds: tuple[tuple[str, float], ...]  # most probable first; () in a guide without kinds
     branch: int  # where it belongs in the tree
-    words: tuple[tuple[str, float], ...]  # attributes that it shows, surest first
+    words: tuple[tuple[str, float], ...]  # attributes that it shows, as in words_of
     neighbours: tuple[int, ...]  # the nearest specimens

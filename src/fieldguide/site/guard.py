@@ -1,8 +1,8 @@
 """What every answer of the server goes through: hosts, headers, and one shape for errors.
 
-Errors under ``/api/``, and anywhere for a client that asks for JSON, are
-``{"error": {"status": 413, "message": "One sentence."}}``; elsewhere they are pages. No answer
-ever carries a stack trace.
+Errors are ``{"error": {"status": 413, "message": "One sentence."}}``, except that a browser, which
+says that it takes ``text/html``, gets a page outside ``/api/``. No answer ever carries a stack
+trace.
 
 A web page elsewhere can point a name of its own at this machine (DNS rebinding) and would then
 read the guide as if it were its own: requests whose ``Host`` is not a name that this server was
@@ -129,11 +129,10 @@ def error_response(
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a program, rather than a person, asks."""
-    accept = request.headers.get("accept", "")
+    """Whether a program, rather than a person in a browser, asks."""
     if request.url.path.startswith("/api/") or request.url.path == "/api":
         return True
-    return "application/json" in accept and "text/html" not in accept
+    return "text/html" not in request.headers.get("accept", "")
 
 
 def hosts_for(bind_host: str, names: Iterable[str] = ()) -> tuple[str, ...]:

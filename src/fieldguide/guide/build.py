@@ -46,10 +46,10 @@ Progress = Callable[[str, int, int], None]
 KEY_C = 3.0  # best of 1, 3, 10, 30, 100 on Caltech-101 photographs, held out
 N_FOLDS = 5
 MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
-# Words about the picture rather than its subject, and the network's words beside the owner's own,
-# say less about what a thing is: they count less in the tree.
+# Words about the picture rather than its subject, and the network's words beside the attributes of
+# an annotated collection, say less about what a thing is: they count less in the tree.
 PICTURE_WEIGHT = 0.2
-NETWORK_WEIGHT_BESIDE_OWNER = 0.2
+NETWORK_WEIGHT_BESIDE_ANNOTATION = 0.2
 MAX_LEAVES = 400
 
 
@@ -342,10 +342,10 @@ def grow_tree(words: AttributeMatrix) -> DescribedTree:
         return DescribedTree(np.array([-1]), ((),), np.ones(1), np.zeros(n, dtype=np.int64))
     shows = (words.scores[:, used] >= YES).astype(np.float64)
     sources = [words.sources[j] for j in used]
-    has_owner = any(source not in ("network", "picture") for source in sources)
+    is_annotated = "annotation" in sources
     weight_of = {
         "picture": PICTURE_WEIGHT,
-        "network": NETWORK_WEIGHT_BESIDE_OWNER if has_owner else 1.0,
+        "network": NETWORK_WEIGHT_BESIDE_ANNOTATION if is_annotated else 1.0,
     }
     weights = np.array([weight_of.get(source, 1.0) for source in sources])
     n_leaves = min(MAX_LEAVES, max(8, n // 8))

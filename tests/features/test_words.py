@@ -8,11 +8,18 @@ from hypothesis import strategies as st
 from fieldguide._check import InvalidArgument
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
-from fieldguide.features.words import SOURCES, AttributeMatrix, WordModel, attribute_matrix
+from fieldguide.features.words import SOURCES, AttributeMatrix, WordModel
 
 quick = settings(deadline=None, max_examples=30)
 seeds = st.integers(0, 2**32 - 1)
 HERON, AMBULANCE = 131, 407
+
+
+def attribute_matrix(probabilities=None, properties=None, **options) -> AttributeMatrix:
+    """What a WordModel makes of a collection; its own settings may be among the options."""
+    names = ("min_share", "max_share", "min_images", "kind_words")
+    settings = {name: options.pop(name) for name in names if name in options}
+    return WordModel(**settings).fit_transform(probabilities, properties, **options)
 
 
 def classes(*indices: int, p: float = 0.9) -> np.ndarray:

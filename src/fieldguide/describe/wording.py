@@ -14,7 +14,7 @@ import numpy as np
 
 from fieldguide.describe.tree import Tree
 
-MIN_SHARE = 0.6
+MIN_SHARE = 0.7
 MIN_RISE = 0.25
 MAX_WORDS = 3
 _COMPANION = 0.75  # a further word must rise by this part of the leading word's rise

@@ -245,32 +245,6 @@ class WordModel:
         return said
 
 
-def attribute_matrix(
-    probabilities: np.ndarray | None,
-    properties: np.ndarray | None = None,
-    *,
-    kinds: Sequence[str | None] | None = None,
-    paths: Sequence[str] | None = None,
-    keywords: Sequence[Iterable[str]] | None = None,
-    annotated: np.ndarray | None = None,
-    annotated_names: Sequence[str] | None = None,
-    **settings: Any,
-) -> AttributeMatrix:
-    """Return the attribute matrix of a collection; with `WordModel` new images can follow.
-
-    ``settings`` are the parameters of `WordModel`, the rest those of its ``fit_transform``.
-    """
-    return WordModel(**settings).fit_transform(
-        probabilities,
-        properties,
-        kinds=kinds,
-        paths=paths,
-        keywords=keywords,
-        annotated=annotated,
-        annotated_names=annotated_names,
-    )
-
-
 def _count_words(said: list[set[str]]) -> tuple[list[str], np.ndarray]:
     """Return the words in alphabetical order, and a column of 0 and 1 for each."""
     words = sorted(set().union(*said))

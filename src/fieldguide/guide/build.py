@@ -8,7 +8,6 @@ same guide as one that was not.
 import json
 import platform
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -29,9 +28,9 @@ from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
 from fieldguide.features.words import YES, AttributeMatrix, WordModel
 from fieldguide.guide import folder as files
-from fieldguide.guide.catalogue import Catalogue, write_catalogue
+from fieldguide.guide.catalogue import write_catalogue
+from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
 from fieldguide.guide.journal import Journal
-from fieldguide.guide.measure import Measured, measure_images, picture_names
 from fieldguide.guide.summaries import (
     count_confusions,
     make_branches,
@@ -40,8 +39,6 @@ from fieldguide.guide.summaries import (
     typicality,
 )
 from fieldguide.identify import HeldOut, OneVsAllClassifier, hold_out
-
-Progress = Callable[[str, int, int], None]
 
 KEY_C = 3.0  # best of 1, 3, 10, 30, 100 on Caltech-101 photographs, held out
 N_FOLDS = 5
@@ -73,10 +70,10 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     measure_settings = f"{MEASURE_VERSION} {network.name} {collection.max_pixels}"
     journal = Journal(out, measure_settings)
     try:
-        earlier = _Earlier.open(out, measure_settings)
-        _measure(collection, network, journal, earlier, out, settings.n_jobs, progress)
+        earlier = Earlier.open(out, measure_settings)
+        measure_missing(collection, network, journal, earlier, out, settings.n_jobs, progress)
         stage = files.start_stage(out)
-        table = _collect(collection, journal, earlier, network, stage)
+        table = collect(collection, journal, earlier, stage)
         info = _describe(collection, table, settings, network, stage, progress)
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
@@ -112,142 +109,9 @@ def _check_target(collection: Collection, out: Path) -> None:
         )
 
 
-class _Earlier:
-    """The guide that stands in the folder already: unchanged images are not measured again."""
-
-    def __init__(self, catalogue: Catalogue | None, features: dict[str, np.ndarray]) -> None:
-        self._catalogue = catalogue
-        self._features = features
-        self._rows = catalogue.stamps() if catalogue else {}
-        self._failed = catalogue.failed() if catalogue else {}
-
-    @classmethod
-    def open(cls, out: Path, measure_settings: str) -> "_Earlier":
-        try:
-            info = files.read_info(out)
-            if info.get("measure_settings") != measure_settings:
-                return cls(None, {})
-            catalogue = Catalogue(out / files.CATALOGUE)
-            names = info["features"]
-            features = {name: files.read_features(out, name, info["n_specimens"]) for name in names}
-        except GuideError:
-            return cls(None, {})
-        return cls(catalogue, features)
-
-    def has(self, path: str, stamp: str) -> bool:
-        return f"{path}\0{stamp}" in self._rows or f"{path}\0{stamp}" in self._failed
-
-    def read(self, path: str, stamp: str) -> Measured:
-        reason = self._failed.get(f"{path}\0{stamp}")
-        if reason is not None:
-            return Measured(path, stamp, reason=reason)
-        assert self._catalogue is not None
-        row = self._rows[f"{path}\0{stamp}"]
-        arrays = {
-            name: np.array(self._features[name][row]) if name in self._features else None
-            for name in ("properties", "embedding", "logits")
-        }
-        return self._catalogue.measured(row, arrays)
-
-    def close(self) -> None:
-        if self._catalogue:
-            self._catalogue.close()
-
-
-def _measure(
-    collection: Collection,
-    network: Network,
-    journal: Journal,
-    earlier: _Earlier,
-    out: Path,
-    n_jobs: int,
-    progress: Progress,
-) -> None:
-    """Measure what is neither in the journal nor in the earlier guide."""
-    done = journal.stamps()
-    todo = [
-        i
-        for i, item in enumerate(collection.items)
-        if done.get(item.path) != item.stamp and not earlier.has(item.path, item.stamp)
-    ]
-    n, n_done = len(collection), len(collection) - len(todo)
-    progress("reading images", n_done, n)
-    for records in measure_images(collection, todo, network, out, n_jobs=n_jobs):
-        journal.write(records)
-        n_done += len(records)
-        progress("reading images", n_done, n)
-
-
-@dataclass
-class _Table:
-    """The measured collection: one row per specimen, and the files that could not be read."""
-
-    records: list[Measured]  # without their arrays
-    kinds: list[str | None]
-    item_rows: list[int]  # row of each specimen in the collection
-    features: dict[str, np.ndarray]
-    failed: list[tuple[str, str, str]]
-    pictures: set[str]
-
-
-def _collect(
-    collection: Collection, journal: Journal, earlier: _Earlier, network: Network, stage: Path
-) -> _Table:
-    """Write the feature matrices in the order of the collection; keep the rest in memory."""
-    done = journal.stamps()
-    good: list[int] = []
-    failed = [(path, reason, "") for path, reason in collection.skipped]
-
-    def read(i: int) -> Measured:
-        item = collection.items[i]
-        if done.get(item.path) == item.stamp:
-            return journal.read(item.path)
-        return earlier.read(item.path, item.stamp)
-
-    records: list[Measured] = []
-    rows: dict[str, list[np.ndarray]] = {"embedding": [], "logits": [], "properties": []}
-    for i in range(len(collection)):
-        record = read(i)
-        if record.reason is not None:
-            failed.append((record.path, record.reason, record.stamp))
-            continue
-        good.append(i)
-        for name, parts in rows.items():
-            value = getattr(record, name)
-            if value is not None:
-                parts.append(value)
-        records.append(record.without_arrays())
-    if not records:
-        path, reason, _ = failed[0]
-        raise CollectionError(
-            f"None of the {len(failed)} files in {collection.name!r} can be used "
-            f"({path}: {reason}); give a folder with readable images."
-        )
-    features = {}
-    for name, parts in rows.items():
-        if parts:
-            features[name] = _save_matrix(stage / files.feature_file(name), parts)
-    pictures = {
-        name for record in records for name in picture_names(record.digest, record.has_large)
-    }
-    kinds = [collection.items[i].kind for i in good]
-    return _Table(records, kinds, good, features, sorted(failed), pictures)
-
-
-def _save_matrix(path: Path, rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Write rows as a float32 matrix; return it memory-mapped."""
-    matrix = np.lib.format.open_memmap(
-        path, mode="w+", dtype=np.float32, shape=(len(rows), len(rows[0]))
-    )
-    for i, row in enumerate(rows):
-        matrix[i] = row
-    matrix.flush()
-    return matrix
-
-
 def _describe(
     collection: Collection,
-    table: _Table,
+    table: Table,
     settings: Settings,
     network: Network,
     stage: Path,
@@ -280,7 +144,7 @@ def _describe(
         kinds,
         table.failed,
     )
-    _save_matrix(stage / files.feature_file("attributes"), list(words.scores))
+    np.save(stage / files.feature_file("attributes"), words.scores)
     write_json(stage / files.WORDS, word_model.to_dict())
     if key is not None:
         arrays, state = key.to_state()
@@ -316,7 +180,7 @@ def _describe(
     }
 
 
-def _find_words(collection: Collection, table: _Table) -> tuple[AttributeMatrix, WordModel]:
+def _find_words(collection: Collection, table: Table) -> tuple[AttributeMatrix, WordModel]:
     model = WordModel()
     annotated = None
     if collection.attributes is not None:
@@ -417,7 +281,7 @@ def _specimen_rows(table, described, answers, sure, typical) -> list[tuple]:
     ]
 
 
-def _fingerprint(table: _Table) -> str:
+def _fingerprint(table: Table) -> str:
     digest = blake2b(digest_size=16)
     for record, kind in zip(table.records, table.kinds, strict=True):
         digest.update(f"{record.path}\0{record.digest}\0{kind}\n".encode())

@@ -146,12 +146,15 @@ class Guide:
         sentence = _count(self.n_specimens, "specimen")
         if self.about["n_kinds"]:
             sentence += f" of {_count(self.about['n_kinds'], 'kind')}"
-        first = [self.branches[b] for b in self.branches[0].children]
-        words = [branch.words[0] for branch in sorted(first, key=lambda b: -b.count)]
-        if len(words) > 4:
-            words = [*words[:3], f"{len(words) - 3} branches more"]
-        listed = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-        return f"{sentence}: {listed}." if listed else f"{sentence}."
+        first = sorted(
+            (self.branches[b] for b in self.branches[0].children), key=lambda b: -b.count
+        )
+        listed = [f"{branch.words[0]} ({branch.count:,})" for branch in first[:4]]
+        if len(first) > 4:
+            listed = [*listed[:3], _count(len(first) - 3, "more branch", "more branches")]
+        if not listed:
+            return f"{sentence}."
+        return f"{sentence}: {' and '.join(filter(None, [', '.join(listed[:-1]), listed[-1]]))}."
 
     @property
     def verdict(self) -> str:

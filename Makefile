@@ -41,5 +41,5 @@ clean:
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo "Installing into .venv, with the tools for development …"
-	$(PIP) install -e '.[dev,bench]'
+	$(PIP) install -e '.[dev]'
 	@touch $@ .venv/installed

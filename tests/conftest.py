@@ -4,9 +4,16 @@ import socket
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+
+# The same examples each time, so that a run says something about the change that it tests;
+# `--hypothesis-profile=explore` draws new ones.
+settings.register_profile("fieldguide", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("fieldguide")
 
 
 def pytest_addoption(parser):

@@ -69,6 +69,7 @@ def test_what_always_holds(seed, k):
     renamed = OneVsAllClassifier().fit(X, np.char.add("z", names))
     np.testing.assert_array_equal(np.char.add("z", key.predict(X)), renamed.predict(X))
     assert (key.evaluations(X) == k).all()
+    np.testing.assert_array_equal(key.decision_path(X).sum(axis=1), key.evaluations(X))
     again = OneVsAllClassifier.from_state(*key.to_state())
     np.testing.assert_array_equal(again.predict_proba(X), probability)
 

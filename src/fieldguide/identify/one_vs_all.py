@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -100,6 +101,11 @@ class OneVsAllClassifier(ClassifierMixin, BaseEstimator):
         """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
         margins = self.margins(X).astype(np.float64)
         return softmax(self.scale_ * margins, axis=1)
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Return which functions are evaluated for each row, (n, n_classes): all of them."""
+        n = len(self.margins(X))
+        return csr_array(np.ones((n, len(self.classes_)), dtype=bool))
 
     def evaluations(self, X: Any) -> np.ndarray:
         """Return the number of functions evaluated for each row: all of them."""

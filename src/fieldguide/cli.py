@@ -286,18 +286,12 @@ class _Reporter:
     def __enter__(self) -> "_Reporter":
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeRemainingColumn,
-            )
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             self._bar = Progress(
                 TextColumn("{task.description:<20}"),
                 BarColumn(),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[amount]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
@@ -311,14 +305,20 @@ class _Reporter:
 
     def __call__(self, step: str, done: int, total: int) -> None:
         if self._bar is not None:
-            if step != self._step:
-                self._step = step
-                if self._task is not None:
-                    self._bar.remove_task(self._task)
-                self._task = self._bar.add_task(step, total=total)
-            self._bar.update(self._task, completed=done, total=total)
+            self._move_bar(step, done, total)
         elif not self._quiet:
             self._print_line(step, done, total)
+
+    def _move_bar(self, step: str, done: int, total: int) -> None:
+        is_counted = total > 1  # otherwise the bar only shows that something goes on
+        amount = f"{done:,} of {total:,}" if is_counted else ""
+        length = total if is_counted else None
+        if step != self._step:
+            self._step = step
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(step, total=length, amount=amount)
+        self._bar.update(self._task, completed=done, total=length, amount=amount)
 
     def _print_line(self, step: str, done: int, total: int) -> None:
         tenth = 10 * done // max(total, 1)

@@ -13,7 +13,7 @@ from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sklearn.utils import Bunch
 
@@ -37,7 +37,11 @@ a larger one with the same seed.
 
 
 def load_specimens(
-    n_per_kind: int = 30, size_px: int = 160, random_state: int = 0, n_jobs: int = 1
+    n_per_kind: int = 30,
+    size_px: int = 160,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    progress: "Callable[[int, int], None] | None" = None,
 ) -> "Bunch":
     """Draw the collection of specimens.
 
@@ -51,6 +55,8 @@ def load_specimens(
         Seed. The same seed gives the same bytes.
     n_jobs : int, default 1
         Processes; the result does not depend on it.
+    progress : callable, optional
+        Called with the number of pictures drawn and the number there will be.
 
     Returns
     -------
@@ -101,6 +107,8 @@ def load_specimens(
         attributes[i, [column[word] for word in plate.words]] = 1
         boxes[i] = plate.box * size_px
         marks.append([(name, *(size_px * edge for edge in box)) for name, *box in plate.marks])
+        if progress is not None:
+            progress(i + 1, n)
     taxonomy = {kind.name: (kind.group, kind.family) for kind in KINDS}
     return Bunch(
         images=images,

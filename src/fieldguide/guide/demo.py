@@ -20,8 +20,12 @@ def demo_collection(progress: Callable[[str, int, int], None]) -> Collection:
     """Draw the embedded collection."""
     from fieldguide.datasets import load_specimens
 
-    progress("drawing specimens", 0, 1)
-    drawn = load_specimens(n_per_kind=N_PER_KIND, size_px=SIZE_PX, n_jobs=-1)
+    drawn = load_specimens(
+        n_per_kind=N_PER_KIND,
+        size_px=SIZE_PX,
+        n_jobs=-1,
+        progress=lambda done, total: progress("drawing specimens", done, total),
+    )
     return Collection.from_arrays(
         drawn.images,
         [drawn.target_names[k] for k in drawn.target],

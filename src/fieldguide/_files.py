@@ -24,7 +24,7 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         if durable:
-            with open(temporary, "rb") as written:
+            with open(temporary, "r+b") as written:
                 os.fsync(written.fileno())
         temporary.chmod(0o644)
         os.replace(temporary, path)

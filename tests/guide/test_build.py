@@ -216,3 +216,17 @@ def test_owner_words_reach_the_tree(blobs, tmp_path):
     )
     guide = Guide.build(collection, tmp_path / "guide", n_jobs=1)
     assert {"winged", "striped coat"} <= {w for b in guide.branches for w in b.words}
+
+
+def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):
+    root, out, sidecar = tmp_path / "images", tmp_path / "guide", tmp_path / "table.csv"
+    root.mkdir()
+    for i, image in enumerate(blobs[0][:12]):
+        Image.fromarray(image).save(root / f"{i:02d}.png")
+    found = []
+    for word in ("tide pool", "heath"):
+        rows = [f"{i:02d}.png,{word if i < 5 else ''}" for i in range(12)]
+        sidecar.write_text("\n".join(["path,keywords", *rows]))
+        guide = Guide.build(Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1)
+        found.append({w for w, _, _ in guide.words} & {"tide pool", "heath"})
+    assert found == [{"tide pool"}, {"heath"}]

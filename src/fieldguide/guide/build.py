@@ -191,7 +191,10 @@ def _find_words(collection: Collection, table: Table) -> tuple[AttributeMatrix, 
         np.asarray(table.features["properties"]),
         kinds=table.kinds,
         paths=[record.path for record in table.records],
-        keywords=[record.keywords for record in table.records],
+        keywords=[
+            collection.items[row].keywords + record.keywords
+            for row, record in zip(table.item_rows, table.records, strict=True)
+        ],
         annotated=annotated,
         annotated_names=collection.attribute_names if annotated is not None else None,
     )

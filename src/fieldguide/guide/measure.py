@@ -38,7 +38,7 @@ class Measured:
     width: int = 0
     height: int = 0
     has_large: bool = False
-    keywords: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()  # in the file itself; the sidecar's are the collection's
     properties: np.ndarray | None = None  # (len(PROPERTY_NAMES),) float32
     embedding: np.ndarray | None = None  # (dim,) float32
     logits: np.ndarray | None = None  # (1000,) float32, or None
@@ -101,7 +101,7 @@ def _measure_batch(
                 width=picture.width,
                 height=picture.height,
                 has_large=has_large,
-                keywords=tuple(dict.fromkeys(item.keywords + picture.keywords)),
+                keywords=picture.keywords,
                 properties=measure_properties(
                     np.asarray(picture.image), (picture.width, picture.height)
                 ),

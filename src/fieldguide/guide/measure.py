@@ -22,7 +22,7 @@ from fieldguide.features.properties import measure_properties
 
 SMALL_PX = 256
 LARGE_PX = 1024
-_KEEP_SMALL_PX = 320  # up to this size the thumbnail serves as the picture too
+KEEP_SMALL_PX = 320  # up to this size the thumbnail serves as the picture too
 BATCH_SIZE = 8
 _JPEG_QUALITY = 86
 
@@ -121,11 +121,11 @@ def _add_outputs(record: Measured, outputs: Outputs, row: int) -> Measured:
 
 def _write_pictures(image: Image.Image, digest: str, folder: Path) -> bool:
     """Write the thumbnail, and a larger picture where there is more to see; say whether."""
-    has_large = max(image.size) > _KEEP_SMALL_PX
+    has_large = max(image.size) > KEEP_SMALL_PX
     small, large = picture_names(digest, has_large)
     for name, size_px in ((large, LARGE_PX), (small, SMALL_PX)):
         if name == small and not has_large:
-            size_px = _KEEP_SMALL_PX
+            size_px = KEEP_SMALL_PX
         if not (folder / name).exists():
             write_bytes(folder / name, _encode(image, size_px), durable=False)
     return has_large

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldguide.features.properties import PROPERTY_NAMES
+from fieldguide.guide.measure import KEEP_SMALL_PX, LARGE_PX, SMALL_PX
 from fieldguide.guide.views import Specimen
 from fieldguide.site.addresses import AddressBook, href
 from fieldguide.site.phrases import alternative_text
@@ -11,7 +13,6 @@ from fieldguide.site.phrases import alternative_text
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
-_SMALL_PX, _LARGE_PX = 256, 1024  # longer sides of the two files that a guide keeps of an image
 _N_WORDS = 3
 _CACHED = 50_000  # records kept in memory
 
@@ -44,6 +45,7 @@ class PictureBook:
         self._guide = guide
         self._book = book
         self._known: dict[int, Picture] = {}
+        self._n_showing = {word: n for word, n, _ in guide.words}
 
     def __call__(self, ids: Iterable[int]) -> list[Picture]:
         """Return the pictures of some specimens, in their order."""
@@ -60,20 +62,27 @@ class PictureBook:
         return [found[i] for i in ids]
 
     def _gather(self, specimen: Specimen) -> Picture:
-        words = tuple(word for word, _ in self._guide.words_of(specimen.id)[:_N_WORDS])
+        words = self._telling_words(specimen.id)
         place = self._guide.sentence(specimen.branch) if specimen.branch else specimen.path
         has_large = specimen.picture != specimen.thumbnail
+        small_px = SMALL_PX if has_large else KEEP_SMALL_PX
         return Picture(
             specimen=specimen,
             address=self._book.specimen(specimen.id),
             thumbnail=specimen.thumbnail,
-            thumbnail_size=_fit(specimen, _SMALL_PX),
+            thumbnail_size=_fit(specimen, small_px),
             picture=specimen.picture,
-            picture_size=_fit(specimen, _LARGE_PX if has_large else _SMALL_PX),
+            picture_size=_fit(specimen, LARGE_PX if has_large else small_px),
             alt=alternative_text(specimen.kind, words, place),
             words=words,
             kind=specimen.kind if self._book.has_kind(specimen.kind) else None,
         )
+
+    def _telling_words(self, specimen: int) -> tuple[str, ...]:
+        """The words that the fewest others show; those of the subject before the picture's."""
+        shown = [word for word, _ in self._guide.words_of(specimen)]
+        shown.sort(key=lambda word: (word in PROPERTY_NAMES, self._n_showing.get(word, 0)))
+        return tuple(shown[:_N_WORDS])
 
 
 def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:

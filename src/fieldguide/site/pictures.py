@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 _N_WORDS = 3
+_FEW = 0.02  # share of the specimens below which a word is rare
 _CACHED = 50_000  # records kept in memory
 
 
@@ -79,10 +80,18 @@ class PictureBook:
         )
 
     def _telling_words(self, specimen: int) -> tuple[str, ...]:
-        """The words that the fewest others show; those of the subject before the picture's."""
+        """The words that the fewest others show; those of the subject before the picture's.
+
+        A word of a handful of specimens is as often a slip of the network as a mark: it comes
+        after the others.
+        """
+
+        def rank(word: str) -> tuple[bool, bool, int]:
+            n = self._n_showing.get(word, 0)
+            return word in PROPERTY_NAMES, n < _FEW * self._guide.n_specimens, n
+
         shown = [word for word, _ in self._guide.words_of(specimen)]
-        shown.sort(key=lambda word: (word in PROPERTY_NAMES, self._n_showing.get(word, 0)))
-        return tuple(shown[:_N_WORDS])
+        return tuple(sorted(shown, key=rank)[:_N_WORDS])
 
 
 def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:

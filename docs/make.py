@@ -1,7 +1,8 @@
 """Write the parts of the documentation that come from the real thing.
 
-``docs/cli.md`` is what ``--help`` prints; ``docs/home.jpg`` is the page of the demonstration, taken
-with Chromium where there is one.
+``docs/cli.md`` is what ``--help`` prints; ``docs/specimens.jpg`` shows each kind of the embedded
+collection; ``docs/home.jpg`` is the page of the demonstration, taken with Chromium where there is
+one.
 """
 
 import io
@@ -11,6 +12,9 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+import numpy as np
+from PIL import Image
 
 DOCS = Path(__file__).parent
 COMMANDS = ("demo", "build", "describe", "identify", "serve", "export")
@@ -34,9 +38,24 @@ def cli_reference() -> str:
     return "\n".join(parts)
 
 
+def sheet_of_specimens() -> bytes:
+    """Return one picture of each kind, as a JPEG."""
+    from fieldguide.datasets import load_specimens
+
+    images = load_specimens(n_per_kind=1).images
+    rows = [np.concatenate(list(images[i : i + 8]), axis=1) for i in range(0, len(images), 8)]
+    return encode_jpeg(Image.fromarray(np.concatenate(rows)))
+
+
+def encode_jpeg(image: Image.Image) -> bytes:
+    """Return an image as the bytes of a JPEG file."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=82, optimize=True, progressive=True)
+    return buffer.getvalue()
+
+
 def picture_of_home(browser_path: str) -> bytes:
     """Return the home page of the demonstration as a JPEG."""
-    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     from fieldguide.guide import Guide
@@ -56,15 +75,15 @@ def picture_of_home(browser_path: str) -> bytes:
         page.wait_for_load_state("networkidle")
         shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
         browser.close()
-    buffer = io.BytesIO()
-    shot.save(buffer, "JPEG", quality=82, optimize=True, progressive=True)
-    return buffer.getvalue()
+    return encode_jpeg(shot)
 
 
 def main() -> None:
-    """Write both."""
+    """Write all of them."""
     (DOCS / "cli.md").write_text(cli_reference(), encoding="utf-8")
     print("wrote docs/cli.md")
+    (DOCS / "specimens.jpg").write_bytes(sheet_of_specimens())
+    print("wrote docs/specimens.jpg")
     browser = shutil.which("chromium")
     if browser is None:
         print("no chromium on this machine: docs/home.jpg stays as it is", file=sys.stderr)

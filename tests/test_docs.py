@@ -36,6 +36,13 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "specimens-site" / "index.html").exists()
 
 
+def test_the_python_of_the_other_pages_runs():
+    for page in PAGES:
+        if page.name != "README.md":
+            for code in blocks(page, "python"):
+                exec(compile(code, page.name, "exec"), {})
+
+
 def test_the_commands_of_the_readme_are_commands():
     makefile = (ROOT / "Makefile").read_text()
     n_checked = 0

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.measures import machine, save
 
-PROBLEMS = ("deep_features", "memory", "tree", "key", "words")
+PROBLEMS = ("deep_features", "memory", "tree", "key", "words", "gram")
 
 
 def main() -> None:

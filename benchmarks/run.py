@@ -16,7 +16,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.measures import machine, save
 
-PROBLEMS = ("deep_features", "memory", "tree", "key", "words", "gram")
+PROBLEMS = (
+    "deep_features",
+    "memory",
+    "tree",
+    "key",
+    "words",
+    "gram",
+    "linear_svm",
+    "kernel_svm",
+)
 
 
 def main() -> None:

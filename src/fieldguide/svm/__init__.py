@@ -1,0 +1,47 @@
+"""Support vector machines of two classes, and one-vs-all training on a shared matrix.
+
+- :class:`LinearSVM`, :class:`KernelSVM`: the classifiers
+- :func:`solve_linear`: arrays in, solution with its duality gap out, on some rows of a matrix
+- :func:`solve_kernel`: the same on a Gram matrix
+- :func:`train_one_vs_all`, :func:`train_one_vs_all_gram`: every class against the rest, for
+  classifiers and selectors
+- :func:`judge`, :func:`primal_value`, :func:`dual_value`: what a solution is worth
+- :func:`choose_C`: C by cross-validation
+- :class:`SigmoidCalibration`: margins to probabilities
+- :class:`FastScorer`: one row against many functions, without checks, for serving
+"""
+
+from fieldguide.svm.c_path import choose_C
+from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins
+from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
+from fieldguide.svm.gap import dual_value, judge, primal_value
+from fieldguide.svm.gram_one_vs_all import GramSolution, train_one_vs_all_gram
+from fieldguide.svm.kernel import KernelSVM
+from fieldguide.svm.linear import LinearSVM
+from fieldguide.svm.one_vs_all import OneVsAllSolution, train_one_vs_all
+from fieldguide.svm.rows import Rows, share_rows
+from fieldguide.svm.serving import FastScorer
+from fieldguide.svm.smo import KernelSolution, solve_kernel
+
+__all__ = [
+    "FastScorer",
+    "GramSolution",
+    "KernelSVM",
+    "KernelSolution",
+    "LinearSVM",
+    "LinearSolution",
+    "OneVsAllSolution",
+    "Rows",
+    "SigmoidCalibration",
+    "calibrate",
+    "calibrate_margins",
+    "choose_C",
+    "dual_value",
+    "judge",
+    "primal_value",
+    "share_rows",
+    "solve_kernel",
+    "solve_linear",
+    "train_one_vs_all",
+    "train_one_vs_all_gram",
+]

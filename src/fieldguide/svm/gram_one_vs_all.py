@@ -1,0 +1,123 @@
+"""One kernel SVM per class against all others, on one shared Gram matrix.
+
+Every class is one problem of :mod:`fieldguide.svm.smo` on the same matrix, which is never copied.
+The solver releases the GIL, so classes run side by side in threads; what a class gets does not
+depend on how many there are.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._parallel import map_in_order
+from fieldguide.svm.smo import solve_kernel
+
+
+class GramSolution(NamedTuple):
+    """Result of :func:`train_one_vs_all_gram`."""
+
+    beta: csr_array  # (n_classes, n) signed dual variables; f_c(x) = Σ_k β_ck K(x_k, x) + b_c
+    intercept: np.ndarray  # (n_classes,)
+    gaps: np.ndarray  # (n_classes,) relative duality gaps reached
+    n_steps: np.ndarray  # (n_classes,)
+
+
+def train_one_vs_all_gram(
+    K: np.ndarray,
+    index: np.ndarray,
+    n_classes: int,
+    *,
+    C: float = 1.0,
+    sample_weight: np.ndarray | None = None,
+    class_weight: str | None = None,
+    tol: float = 1e-3,
+    max_steps: int | None = None,
+    n_jobs: int = 1,
+) -> GramSolution:
+    """Train one classifier per class.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n), float32 or float64, C-contiguous
+        Gram matrix; it may be memory-mapped.
+    index : ndarray of shape (n,)
+        Class of each row, 0 to n_classes - 1.
+    C : float
+        Weight of the hinge loss against ½|w|².
+    sample_weight : ndarray of shape (n,), optional
+    class_weight : {None, "balanced"}
+        With "balanced" a class and its rest weigh the same together.
+    tol : float
+        Relative duality gap of each problem.
+    max_steps : int, optional
+        Of each problem.
+    n_jobs : int
+        Threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.svm import train_one_vs_all_gram
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
+    >>> K = np.exp(-3 * (X - X.T) ** 2)
+    >>> solution = train_one_vs_all_gram(K, np.array([0, 0, 1, 1, 2, 2]), 3, C=10.0)
+    >>> (K @ solution.beta.T + solution.intercept).argmax(axis=1)
+    array([0, 0, 1, 1, 2, 2])
+    """
+    K = check_gram("train_one_vs_all_gram", K)
+    check_number("train_one_vs_all_gram", "C", C, 1e-9, 1e9)
+    check_choice("train_one_vs_all_gram", "class_weight", class_weight, (None, "balanced"))
+    index = np.asarray(index)
+    if index.shape != (len(K),):
+        raise InvalidArgument(
+            f"index of train_one_vs_all_gram must have one class for each of the {len(K)} rows of "
+            f"K; got shape {index.shape}."
+        )
+    weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+
+    def train(c: int) -> tuple[np.ndarray, np.ndarray, float, float, int]:
+        y = np.where(index == c, 1.0, -1.0)
+        upper = C * weight * balance_sides(y, weight) if class_weight else C * weight
+        solution = solve_kernel(K, y, upper, tol=tol, max_steps=max_steps)
+        support = np.flatnonzero(solution.beta)
+        values = solution.beta[support]
+        return support, values, solution.intercept, solution.gap, solution.n_steps
+
+    parts = list(map_in_order(train, range(n_classes), n_jobs=n_jobs))
+    lengths = [len(support) for support, *_ in parts]
+    beta = csr_array(
+        (
+            np.concatenate([values for _, values, *_ in parts]),
+            np.concatenate([support for support, *_ in parts]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+        ),
+        shape=(n_classes, len(K)),
+    )
+    intercept, gaps, n_steps = (
+        np.array(column) for column in zip(*(p[2:] for p in parts), strict=True)
+    )
+    return GramSolution(beta, intercept, gaps, n_steps)
+
+
+def balance_sides(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return a factor per row that makes both sides weigh half of the whole."""
+    total = weight.sum()
+    plus = weight[y > 0].sum()
+    minus = total - plus
+    half = total / 2
+    return np.where(y > 0, half / max(plus, 1e-300), half / max(minus, 1e-300))
+
+
+def check_gram(owner: str, K: Any) -> np.ndarray:
+    """Return a square, finite, C-contiguous float matrix; a sound one is not copied."""
+    if not isinstance(K, np.ndarray) or K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
+        shape = getattr(K, "shape", type(K).__name__)
+        raise InvalidArgument(f"K of {owner} must be a square Gram matrix; got {shape}.")
+    if K.dtype not in (np.float32, np.float64):
+        K = K.astype(np.float64)
+    # The sum of a row is finite when all of its entries are: one pass, no copy of the matrix.
+    if not np.isfinite(K.sum(axis=1)).all():
+        raise InvalidArgument(f"K of {owner} holds NaN or infinity; look at the rows it came from.")
+    return np.ascontiguousarray(K)

@@ -1,0 +1,212 @@
+"""The kernel SVM as a scikit-learn classifier for two classes.
+
+    min_{w, b}  ½ |w|² + C Σ_i s_i max(0, 1 − y_i (w·φ(x_i) + b))
+
+with φ of one of the kernels of :mod:`fieldguide.kernels` or of a Gram matrix that the caller
+computed. The intercept is not penalised. The solver is :func:`fieldguide.svm.smo.solve_kernel`.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    check_non_negative,
+    validate_data,
+)
+
+from fieldguide._check import check_choice, check_number
+from fieldguide.errors import FieldguideWarning
+from fieldguide.kernels import KERNELS, default_gamma
+from fieldguide.svm.gram_one_vs_all import balance_sides, check_gram
+from fieldguide.svm.smo import solve_kernel
+
+WITH_GAMMA = ("exponential_chi2", "rbf")
+SIGNED = ("rbf", "precomputed")  # the others take histograms
+
+
+class KernelSVM(ClassifierMixin, BaseEstimator):
+    """Binary SVM with a kernel, hinge loss and a free intercept.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the hinge loss against ½|w|².
+    kernel : str
+        "chi2", "intersection", "jensen_shannon", "hellinger", "exponential_chi2", "rbf", or
+        "precomputed": then X is the Gram matrix of the training rows in ``fit``, and of the rows
+        to predict with the training rows afterwards.
+    gamma : float, optional
+        Of "exponential_chi2" and "rbf"; 1 / mean distance of the training rows by default, where
+        rows of weight 0 do not count and, for "rbf", the others count by their weight.
+    class_weight : {None, "balanced"} or dict of class to weight
+    tol : float
+        Relative duality gap to stop at.
+    max_steps : int, optional
+        Steps of the solver, each of which moves two variables.
+    warm_start : bool
+        Start from the solution of the last ``fit`` when the number of rows is the same.
+    n_jobs : int
+        Threads for the Gram matrix; the answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    support_ : ndarray of int
+        Training rows with a coefficient.
+    support_vectors_ : array or sparse array
+        Those rows; not there for "precomputed".
+    dual_coef_ : ndarray
+        Their coefficients.
+    intercept_ : float
+    gamma_ : float or None
+    duality_gap_ : float
+        Relative gap reached.
+    n_iter_ : int
+        Steps taken.
+
+    Examples
+    --------
+    >>> from fieldguide.svm import KernelSVM
+    >>> X = [[0.0, 0.0], [0.1, 0.1], [1.0, 0.0], [0.0, 1.0]]
+    >>> KernelSVM(C=10.0).fit(X, ["in", "in", "out", "out"]).predict([[0.9, 0.1]])
+    array(['out'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        class_weight: str | dict | None = None,
+        tol: float = 1e-3,
+        max_steps: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int = 1,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_steps = max_steps
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVM":
+        """Train on rows ``X`` with labels ``y`` of two classes."""
+        self._check_arguments()
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
+        )
+        if self.kernel not in SIGNED:
+            check_non_negative(X, f"KernelSVM with the {self.kernel} kernel")
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"KernelSVM needs 2 classes; the data has {len(self.classes_)} "
+                f"class{'es' if len(self.classes_) > 1 else ''}. "
+                "Only binary classification is supported; use one-vs-all training for more."
+            )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        signs = np.where(index == 1, 1.0, -1.0)
+        upper = float(self.C) * weight
+        if self.class_weight == "balanced":
+            upper *= balance_sides(signs, weight)
+        elif isinstance(self.class_weight, dict):
+            upper *= np.array([self.class_weight.get(k, 1.0) for k in self.classes_])[index]
+        self.gamma_ = self._find_gamma(X, weight)
+        K = check_gram("KernelSVM", X if self.kernel == "precomputed" else self._gram(X))
+        solution = solve_kernel(
+            K, signs, upper, beta0=self._start(len(K)), tol=self.tol, max_steps=self.max_steps
+        )
+        self.support_ = np.flatnonzero(solution.beta)
+        self.dual_coef_ = solution.beta[self.support_]
+        self.intercept_ = solution.intercept
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = max(solution.n_steps, 1)
+        self._n_rows = len(K)
+        if self.kernel != "precomputed":
+            self.support_vectors_ = X[self.support_]
+        if solution.gap > self.tol:
+            warnings.warn(
+                f"KernelSVM stopped at a relative duality gap of {solution.gap:.1e} where "
+                f"{self.tol:.1e} was asked for; raise max_steps, or scale the data.",
+                FieldguideWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the margin of each row; positive for ``classes_[1]``."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
+        )
+        if self.kernel == "precomputed":
+            return X[:, self.support_] @ self.dual_coef_ + self.intercept_
+        if not len(self.support_):
+            return np.full(X.shape[0], self.intercept_)
+        return self._gram(X, self.support_vectors_) @ self.dual_coef_ + self.intercept_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row."""
+        is_second = self.decision_function(X) > 0
+        return self.classes_[is_second.astype(int)]
+
+    def _check_arguments(self) -> None:
+        check_number("KernelSVM", "C", self.C, 1e-9, 1e9)
+        check_choice("KernelSVM", "kernel", self.kernel, (*KERNELS, "precomputed"))
+        if not isinstance(self.class_weight, dict):
+            check_choice("KernelSVM", "class_weight", self.class_weight, (None, "balanced"))
+        check_number("KernelSVM", "tol", self.tol, 0, 1)
+        if self.gamma is not None:
+            check_number("KernelSVM", "gamma", self.gamma, 1e-12, 1e12)
+
+    def _find_gamma(self, X: Any, weight: np.ndarray) -> float | None:
+        if self.kernel not in WITH_GAMMA:
+            return None
+        if self.gamma is not None:
+            return float(self.gamma)
+        if self.kernel == "rbf":
+            return 1 / mean_square_distance(X, weight)
+        return default_gamma(X[weight > 0], self.kernel)
+
+    def _gram(self, X: Any, Y: Any = None) -> np.ndarray:
+        options = {"gamma": self.gamma_} if self.kernel in WITH_GAMMA else {}
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+        return KERNELS[self.kernel](X, Y, n_jobs=self.n_jobs, **options)
+
+    def _start(self, n: int) -> np.ndarray | None:
+        if not self.warm_start or getattr(self, "_n_rows", None) != n:
+            return None
+        beta = np.zeros(n)
+        beta[self.support_] = self.dual_coef_
+        return beta
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel not in SIGNED
+        return tags
+
+
+def mean_square_distance(X: Any, weight: np.ndarray) -> float:
+    """Return the weighted mean of |x − z|² over all pairs of rows: twice their variance.
+
+    1 where all rows are equal.
+    """
+    total = weight.sum()
+    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    mean = (X.T @ weight) / total
+    distance = 2 * (float(weight @ np.asarray(squares).ravel()) / total - float(mean @ mean))
+    return distance if distance > 1e-12 else 1.0

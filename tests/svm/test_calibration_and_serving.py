@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from tests.svm.problems import draw_problem
+
+from fieldguide.svm import FastScorer, calibrate, calibrate_margins
+
+
+def test_the_sigmoid_is_platts(seed):
+    rng = np.random.default_rng(seed)
+    margins = rng.normal(size=4000) * 3
+    sign = np.where(rng.random(4000) < expit(1.7 * margins - 0.6), 1, -1)
+    found = calibrate_margins(margins, sign)
+    assert (found.slope, found.offset) == pytest.approx((1.7, -0.6), abs=0.25)
+    peer = LogisticRegression(C=1e6, tol=1e-8).fit(margins[:, None], sign)
+    np.testing.assert_allclose(
+        found.probability(margins), peer.predict_proba(margins[:, None])[:, 1], atol=0.01
+    )
+    without = calibrate_margins(margins, sign, fit_offset=False)
+    assert without.offset == 0
+    assert without.probability(0.0) == 0.5
+
+
+def test_the_fit_is_the_least_cross_entropy(seed):
+    rng = np.random.default_rng(seed)
+    margins, weight = rng.normal(size=50), rng.uniform(0, 2, 50)
+    sign = np.where(margins + rng.normal(size=50) > 0, 1, -1)
+    up, down = weight[sign > 0].sum(), weight[sign < 0].sum()
+    target = np.where(sign > 0, (up + 1) / (up + 2), 1 / (down + 2))
+
+    def loss(theta):
+        z = theta[0] * margins + theta[1]
+        return weight @ (np.logaddexp(0, z) - target * z)
+
+    found = calibrate_margins(margins, sign, weight)
+    best = minimize(loss, [0, 0], tol=1e-12)
+    np.testing.assert_allclose([found.slope, found.offset], best.x, atol=1e-4)
+
+
+@settings(max_examples=50)
+@given(
+    margins=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20),
+    ups=st.integers(0, 2**20 - 1),
+)
+def test_probabilities_rise_with_the_margin(margins, ups):
+    margins = np.sort(np.array(margins))
+    sign = np.where((ups >> np.arange(len(margins))) & 1, 1, -1)
+    found = calibrate_margins(margins, sign)
+    assert found.slope >= 0
+    probability = found.probability(margins)
+    assert ((probability >= 0) & (probability <= 1)).all()
+    assert (np.diff(probability) >= 0).all()
+
+
+def test_cross_validated_margins_are_calibrated(seed):
+    X, sign = draw_problem(seed, n=600, noise=2.0)
+    found = calibrate(X[:300], sign[:300], C=0.1)
+    assert 0.1 < found.slope < 20
+    assert found == calibrate(X[:300], sign[:300], C=0.1, n_jobs=2)
+    with pytest.raises(ValueError, match="margins hold NaN"):
+        calibrate_margins(np.array([np.nan, 1.0]), np.array([-1, 1]))
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.integers(1, 40),
+    d=st.integers(1, 70),
+    scale=st.sampled_from([0.0, 1e-6, 1.0, 1e6]),
+    twins=st.booleans(),
+)
+def test_the_fast_answer_is_the_largest_score(seed, n_classes, d, scale, twins):
+    rng = np.random.default_rng(seed)
+    coef = rng.normal(size=(n_classes, d)) * rng.lognormal(size=(n_classes, 1))
+    if twins:
+        coef[1:] = coef[0] + 1e-3 * coef[1:]
+    intercept = rng.normal(size=n_classes)
+    scorer = FastScorer(coef, intercept)
+    X = (scale * rng.standard_t(2, size=(20, d))).astype(np.float32)
+    for x in X:
+        scores = scorer.coef.astype(np.float64) @ x + scorer.intercept
+        size = np.abs(scorer.coef.astype(np.float64)) @ np.abs(x) + np.abs(scorer.intercept)
+        assert scores[scorer.best(x)] >= scores.max() - 1e-5 * size.max()
+
+
+def test_classes_and_batches(seed):
+    rng = np.random.default_rng(seed)
+    names = np.array(["ant", "bee", "cod"])
+    scorer = FastScorer(rng.normal(size=(3, 8)), np.zeros(3), names)
+    X = rng.normal(size=(30, 8)).astype(np.float32)
+    assert [scorer.predict_one(x) for x in X] == scorer.predict(X).tolist()
+    with pytest.raises(ValueError, match="coef must be"):
+        FastScorer(np.zeros((3, 2)), np.zeros(2))
+    with pytest.raises(ValueError, match="holds NaN or infinity"):
+        FastScorer(np.full((3, 2), np.nan), np.zeros(3))

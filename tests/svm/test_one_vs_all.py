@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits
+
+from fieldguide.svm import judge, solve_linear, train_one_vs_all
+from fieldguide.svm import one_vs_all as module
+
+
+def draw_kinds(seed, n=90, d=6, k=4):
+    rng = np.random.default_rng(seed)
+    index = rng.integers(0, k, n)
+    X = rng.normal(size=(n, d)) + 2 * rng.normal(size=(k, d))[index]
+    return X.astype(np.float32), index
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(["hinge", "squared_hinge"]),
+    class_weight=st.sampled_from([None, "balanced"]),
+    make=st.sampled_from([np.asarray, csr_matrix]),
+)
+def test_every_class_reaches_its_gap(seed, loss, class_weight, make):
+    X, index = draw_kinds(seed)
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 3, len(X)).astype(float)
+    settings = {"C": 0.3, "loss": loss, "tol": 1e-3}
+    found = train_one_vs_all(
+        make(X), index, 5, sample_weight=weight, class_weight=class_weight, max_iter=10**5,
+        **settings,
+    )  # fmt: skip
+    assert (found.gaps <= 1e-3).all()
+    factors = module.balance_factors(index, 5, weight, class_weight)
+    for k in range(5):
+        sign = np.where(index == k, 1.0, -1.0)
+        cost = weight * np.where(index == k, factors[k, 1], factors[k, 0])
+        alpha = found.alpha[[k]].toarray()[0]
+        problem = {"C": 0.3, "loss": loss, "sample_weight": cost}
+        assert judge(X, sign, found.coef[k], found.intercept[k], alpha, **problem) <= 1.1e-3
+        if class_weight and weight[index == k].sum() > 0:
+            assert cost[index == k].sum() == pytest.approx(weight.sum() / 2)
+
+
+def test_the_result_does_not_depend_on_n_jobs_or_blocks(seed, monkeypatch):
+    X, index = draw_kinds(seed, n=400, k=150)
+    one, two = (train_one_vs_all(X, index, 150, n_jobs=n) for n in (1, 2))
+    for name in ("coef", "intercept", "gaps", "n_iter"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert one.alpha.shape == (150, 400)
+    monkeypatch.setattr(module, "_CLASSES_PER_BLOCK", 7)
+    small = train_one_vs_all(X, index, 150)
+    np.testing.assert_allclose(small.coef, one.coef, atol=0.02)
+
+
+def test_a_row_of_weight_zero_is_left_out(seed):
+    X, index = draw_kinds(seed)
+    keep = np.arange(len(X)) % 3 > 0
+    settings = {"tol": 1e-5, "max_iter": 10**5}
+    weighted = train_one_vs_all(X, index, 4, sample_weight=keep.astype(float), **settings)
+    copied = train_one_vs_all(X[keep], index[keep], 4, **settings)
+    np.testing.assert_allclose(weighted.coef, copied.coef, atol=0.01)
+
+
+def test_a_warm_start_needs_no_epoch_and_one_class_is_solve_linear(seed):
+    X, index = draw_kinds(seed)
+    cold = train_one_vs_all(X, index, 4)
+    warm = train_one_vs_all(X, index, 4, alpha0=cold.alpha)
+    assert (warm.n_iter == 0).all()
+    single = solve_linear(X, np.where(index == 2, 1, -1), loss="squared_hinge", tol=1e-5)
+    np.testing.assert_allclose(cold.coef[2], single.w, atol=0.05)
+
+
+def test_digits_are_told_apart():
+    X, y = load_digits(return_X_y=True)
+    found = train_one_vs_all(X[::2] / 16, y[::2], 10, loss="hinge", C=1.0)
+    answer = (X[1::2] / 16 @ found.coef.T + found.intercept).argmax(axis=1)
+    assert np.mean(answer == y[1::2]) > 0.93
+
+
+def test_bad_input_is_one_sentence():
+    X, index = draw_kinds(0)
+    for change, message in (
+        ({"index": index[:5]}, "index must have one class for each of the 90 rows"),
+        ({"index": index + 3}, "index must lie in 0 to 3"),
+        ({"class_weight": "even"}, "class_weight of train_one_vs_all must be one of"),
+        ({"n_classes": 0}, "n_classes of train_one_vs_all must be a whole number"),
+        ({"alpha0": csr_matrix((2, 90))}, "alpha0 must have the shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train_one_vs_all(**{"X": X, "index": index, "n_classes": 4, **change})

@@ -3,13 +3,17 @@
 import json
 import os
 import platform
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parent.parent
 PACKAGES = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow", "numba")
 
 
@@ -54,6 +58,24 @@ def machine() -> dict[str, Any]:
         "versions": {package: metadata.version(package) for package in PACKAGES},
         "blas": blas,
     }
+
+
+def peak_mb() -> float:
+    """Return the largest memory that this process has held.
+
+    Linux hands the peak of the parent on in ru_maxrss; VmHWM is that of this process alone.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def run_alone(code: str, *arguments: str) -> str:
+    """Run Python code in a process of its own, from the root of the checkout; return its output."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def save(path: Path, result: dict[str, Any]) -> None:

@@ -5,32 +5,20 @@ those of real words do: rows then have more words in common than if all were equ
 Both contestants get the same dense float32 rows and γ. Peak memory is that of a process of its own.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measures import alternate, spread
+from benchmarks.measures import alternate, run_alone, spread
 from benchmarks.peers import sklearn_chi2
 from fieldguide.kernels import default_gamma, exponential_chi2_kernel
 
-ROOT = Path(__file__).parent.parent.parent
 MEASURE = """
-import resource, sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
+from benchmarks.measures import peak_mb
 from benchmarks.peers import sklearn_chi2
 from benchmarks.problems.gram import draw_words
 from fieldguide.kernels import exponential_chi2_kernel
-
-def peak_mb():
-    # Linux hands the peak of the parent on in ru_maxrss; VmHWM is that of this process alone.
-    if Path("/proc/self/status").exists():
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 small = draw_words(64, {d})
 X = draw_words({n}, {d})
@@ -81,9 +69,8 @@ def run(data: Path | None, *, tiny: bool) -> dict:
 
 def measure_peak_mb(name: str, n: int, d: int) -> dict[str, float]:
     """Return the largest resident memory of a process, before and after its matrix."""
-    code = MEASURE.format(root=str(ROOT), name=name, n=n, d=d)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    before, after = map(float, found.stdout.split())
+    found = run_alone(MEASURE.format(name=name, n=n, d=d))
+    before, after = map(float, found.split())
     return {"before": before, "after": after}
 
 

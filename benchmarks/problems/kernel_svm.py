@@ -5,14 +5,13 @@ scikit-learn's SVC takes a tolerance on the optimality violation instead, which 
 sampled class until the judge finds the gap that we ask of ourselves.
 """
 
-import subprocess
-import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measures import spread
+from benchmarks.measures import run_alone, spread
 from benchmarks.peers import sklearn_precomputed
 from fieldguide.kernels import exponential_chi2_kernel
 from fieldguide.svm import train_one_vs_all_gram
@@ -76,32 +75,25 @@ def _gap_of(K, y, c, solution) -> float:
 
 
 MEASURE = """
-import resource, sys, numpy as np
+import sys, numpy as np
+from benchmarks.measures import peak_mb
 K, y = np.load(sys.argv[1]), np.arange(5000) % 128
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 if sys.argv[2] == "ours":
     from fieldguide.svm import train_one_vs_all_gram
     train_one_vs_all_gram(K, y, 128, C=10.0)
 else:
     from sklearn.svm import SVC
     SVC(C=10.0, kernel="precomputed").fit(K, y == 0)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(peak_mb())
 """
 
 
 def _peaks() -> dict[str, float]:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "K.npy"
         X, _ = draw_words(5000, 128)
         np.save(path, exponential_chi2_kernel(X))
-        peaks = {}
-        for who in ("ours", "SVC"):
-            command = [sys.executable, "-c", MEASURE, str(path), who]
-            found = subprocess.run(command, capture_output=True, text=True, check=True)
-            peaks[who] = float(found.stdout)
-    return peaks
+        return {who: float(run_alone(MEASURE, str(path), who)) for who in ("ours", "SVC")}
 
 
 def table(result: dict) -> str:

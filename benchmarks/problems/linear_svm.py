@@ -8,8 +8,6 @@ its objective against a lower bound from a solution 1000 times as exact. One thr
 
 import ctypes
 import gc
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,13 +15,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measures import alternate, spread
+from benchmarks.measures import alternate, run_alone, spread
 from benchmarks.peers import sklearn_svm
 from fieldguide.svm import FastScorer, dual_value, primal_value, solve_linear, train_one_vs_all
 
 GAP = 1e-3
 N_SAMPLED = 4
-ROOT = Path(__file__).parent.parent.parent
 
 
 def draw_dense(n_classes: int, d: int, per_class: int = 20, seed: int = 0):
@@ -143,9 +140,7 @@ def _peak_mb(kind: str, n_classes: int, d: int, loss: str, name: str) -> float:
         "from benchmarks.problems import linear_svm\n"
         f"print(linear_svm.grow({kind!r}, {n_classes}, {d}, {loss!r}, {name!r}))\n"
     )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return float(run_alone(code))
 
 
 def grow(kind: str, n_classes: int, d: int, loss: str, name: str) -> float:

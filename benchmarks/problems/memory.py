@@ -1,18 +1,17 @@
 """Largest resident memory while the deep features of many images are computed."""
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.measures import run_alone
 from benchmarks.problems.deep_features import jpeg_files
 
 MEASURE = """
-import resource, sys
+import sys
+from benchmarks.measures import peak_mb
 from fieldguide.features import DeepFeatures
-paths = open(sys.argv[1]).read().split("\\n")
-DeepFeatures().transform(paths)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+DeepFeatures().transform(open(sys.argv[1]).read().split("\\n"))
+print(peak_mb())
 """
 
 
@@ -22,10 +21,9 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         for n in sizes:
             listing = Path(folder) / "paths.txt"
-            listing.write_text("\n".join(map(str, jpeg_files(data, Path(folder), n))))
-            command = [sys.executable, "-c", MEASURE, str(listing)]
-            found = subprocess.run(command, capture_output=True, text=True, check=True)
-            peak_mb[str(n)] = float(found.stdout)
+            paths = [path.resolve() for path in jpeg_files(data, Path(folder), n)]
+            listing.write_text("\n".join(map(str, paths)))
+            peak_mb[str(n)] = float(run_alone(MEASURE, str(listing)))
     return {"peak_mb": peak_mb}
 
 

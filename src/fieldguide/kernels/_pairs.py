@@ -8,6 +8,7 @@ The number of common non-zero bins is known exactly before anything is summed (t
 column multiply), so :func:`choose_pairs` compares the costs and takes the least.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,7 @@ DEFINITIONS = {
 }
 
 
-class Pairs:
+class Pairs(ABC):
     """Rows X (m, D) against rows Y (n, D); with ``is_half``, X = Y and only j ≥ i is asked for."""
 
     def __init__(self, X: Rows, Y: Rows, kernel: Kernel, is_half: bool) -> None:
@@ -94,13 +95,13 @@ class Pairs:
             values *= -gamma
             return np.exp(values, out=values)
 
+    @abstractmethod
     def weigh(self, rows: Rows) -> np.ndarray:
         """Return w of each row, shape (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, low: int, high: int, start: int, sums: np.ndarray) -> None:
         """Add the terms of rows low to high and columns from ``start`` to ``sums``."""
-        raise NotImplementedError
 
 
 class SparsePairs(Pairs):

@@ -25,8 +25,8 @@ N_CLASSES = 1000
 Box = tuple[float, float, float, float]
 
 WHOLE: dict[str, Box] = {"whole": (0.0, 0.0, 1.0, 1.0)}
-# "Features in Concert" names the six windows but prints no coordinates: ours cover 0.6 of each side, so that
-# the corners overlap by a fifth and an object in the middle is never cut by all of them.
+# "Features in Concert" names the six windows but prints no coordinates: ours cover 0.6 of each
+# side, so that the corners overlap by a fifth and an object in the middle is never cut by all.
 SIX: dict[str, Box] = {
     **WHOLE,
     "centre": (0.2, 0.2, 0.8, 0.8),

@@ -4,7 +4,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from fieldguide.svm.gram_one_vs_all import balance_sides, train_one_vs_all_gram
+from fieldguide.svm.gram_one_vs_all import train_one_vs_all_gram
+from fieldguide.svm.one_vs_all import balance_factors
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,8 @@ def test_weights(digits):
 
 def test_both_sides_weigh_the_same():
     y, weight = np.array([1, -1, -1, -1.0]), np.array([2.0, 1, 1, 4])
-    factor = balance_sides(y, weight)
+    is_class = (y > 0).astype(int)
+    factor = balance_factors(is_class, 2, weight, "balanced")[1, is_class]
     assert (factor * weight)[y > 0].sum() == pytest.approx((factor * weight)[y < 0].sum())
 
 

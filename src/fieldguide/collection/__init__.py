@@ -1,6 +1,6 @@
 """Images in: folders and arrays become a :class:`Collection`; the only reader of image files."""
 
-from fieldguide.collection.collection import Collection, Item
+from fieldguide.collection.collection import Collection, Item, to_rgb_array
 from fieldguide.collection.images import Picture, read_picture
 
-__all__ = ["Collection", "Item", "Picture", "read_picture"]
+__all__ = ["Collection", "Item", "Picture", "read_picture", "to_rgb_array"]

@@ -170,7 +170,7 @@ class Collection:
         name : str
             What to call the collection.
         """
-        arrays = [_to_uint8(image, i) for i, image in enumerate(images)]
+        arrays = [to_rgb_array(image, i) for i, image in enumerate(images)]
         if not arrays:
             raise CollectionError("No images were given; give at least one.")
         kinds = [None if k is None else str(k) for k in labels] if labels is not None else None
@@ -225,8 +225,11 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=12).hexdigest()
 
 
-def _to_uint8(image: Any, i: int) -> np.ndarray:
-    """Return an image as a contiguous uint8 array of shape (h, w, 3)."""
+def to_rgb_array(image: Any, i: int = 0) -> np.ndarray:
+    """Return an array or Pillow image as a contiguous uint8 array of shape (h, w, 3).
+
+    ``i`` is its number, for the sentence of an error.
+    """
     if isinstance(image, Image.Image):
         image = np.asarray(image.convert("RGB"))
     array = np.asarray(image)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from fieldguide._check import check_choice, check_number
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection, read_picture
-from fieldguide.collection.collection import _to_uint8
+from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import EmbedderError, UnreadableImageError
 from fieldguide.features.network import WINDOWS, Network
 
@@ -129,13 +129,7 @@ class DeepFeatures(TransformerMixin, BaseEstimator):
     def _select(self, outputs: Any) -> np.ndarray:
         if self.output == "embedding":
             return outputs.embedding
-        return outputs.logits if self.output == "logits" else softmax(outputs.logits)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the rows of ``logits`` as probabilities, float32."""
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (shifted / shifted.sum(axis=1, keepdims=True)).astype(np.float32)
+        return outputs.logits if self.output == "logits" else softmax(outputs.logits, axis=1)
 
 
 def _sources(X: Collection | Iterable[Any]) -> Iterator[Any]:
@@ -158,4 +152,4 @@ def _decode(source: Any) -> Image.Image:
             return read_picture(source, at_least_px=512).image
         except UnreadableImageError as error:
             raise UnreadableImageError(f"{os.fspath(source)!r}: {error}.") from None
-    return Image.fromarray(_to_uint8(source, 0))
+    return Image.fromarray(to_rgb_array(source))

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
+from scipy.special import softmax
 
 from fieldguide._files import replacing, write_json
 from fieldguide.collection import Collection
 from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
 from fieldguide.errors import CollectionError, GuideError
-from fieldguide.features.deep import softmax
 from fieldguide.features.network import Network
 from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
@@ -187,7 +187,7 @@ def _find_words(collection: Collection, table: Table) -> tuple[AttributeMatrix, 
         annotated = np.nan_to_num(collection.attributes[table.item_rows], nan=0.0)
     logits = table.features.get("logits")
     words = model.fit_transform(
-        None if logits is None else softmax(np.asarray(logits)),
+        None if logits is None else softmax(np.asarray(logits), axis=1),
         np.asarray(table.features["properties"]),
         kinds=table.kinds,
         paths=[record.path for record in table.records],

@@ -11,10 +11,10 @@ import numpy as np
 from PIL import Image
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
+from scipy.special import softmax
 
-from fieldguide.collection import Collection, read_picture
+from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
-from fieldguide.features.deep import softmax
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
@@ -307,7 +307,7 @@ class Guide:
         """
         logits = outputs.logits
         measured = self._word_model.transform(
-            None if logits is None else softmax(logits), properties
+            None if logits is None else softmax(logits, axis=1), properties
         )
         borrowed = self._attributes[nearest].mean(axis=0)
         is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
@@ -393,10 +393,9 @@ def _read_image(source: Any) -> Image.Image:
         except UnreadableImageError as error:
             raise UnreadableImageError(f"{os.fspath(source)!r} cannot be used: {error}.") from None
     try:
-        one = Collection.from_arrays([source])
+        return Image.fromarray(to_rgb_array(source))
     except CollectionError as error:
         raise UnreadableImageError(str(error)) from None
-    return one.picture(0)[0].image
 
 
 def _largest(values: np.ndarray, n: int) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fieldguide._parallel import map_in_order
+from fieldguide.svm.folds import deal_folds
 
 
 class HeldOut(NamedTuple):
@@ -49,15 +50,3 @@ def hold_out(
     is_right = answer == y
     per_class = [is_right[y == kind].mean() for kind in np.unique(y)]
     return HeldOut(answer, sure, float(is_right.mean()), float(np.mean(per_class)))
-
-
-def deal_folds(y: np.ndarray, n_folds: int, random_state: int) -> np.ndarray:
-    """Return a fold for each row; within a kind, fold sizes differ by at most one."""
-    rng = np.random.default_rng(random_state)
-    fold = np.empty(len(y), dtype=np.int64)
-    start = 0
-    for kind in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == kind))
-        fold[rows] = (start + np.arange(len(rows))) % n_folds
-        start += len(rows)  # the next kind goes on where this one ended, so folds stay even
-    return fold

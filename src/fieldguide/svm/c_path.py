@@ -13,6 +13,7 @@ import numpy as np
 from fieldguide._parallel import map_in_order
 from fieldguide.svm import _kernels
 from fieldguide.svm.coordinate_descent import solve_linear
+from fieldguide.svm.folds import deal_folds
 from fieldguide.svm.rows import Rows, share_rows
 
 C_GRID = tuple(10.0**k for k in range(-3, 4))
@@ -100,16 +101,6 @@ def path_margins(
 
     list(map_in_order(walk, np.unique(fold), n_jobs=n_jobs))
     return margins
-
-
-def deal_folds(sign: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """Return the fold of each row; each class is spread evenly over the folds, in random order."""
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(sign))
-    order = order[np.argsort(sign[order], kind="stable")]
-    fold = np.empty(len(sign), dtype=np.int64)
-    fold[order] = np.arange(len(sign)) % n_folds
-    return fold
 
 
 def margins_of(matrix: Rows, rows: np.ndarray, w: np.ndarray, b: float) -> np.ndarray:

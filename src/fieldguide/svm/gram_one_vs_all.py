@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._parallel import map_in_order
+from fieldguide.svm.one_vs_all import balance_factors, check_index
+from fieldguide.svm.rows import check_weights
 from fieldguide.svm.smo import solve_kernel
 
 
@@ -69,17 +71,14 @@ def train_one_vs_all_gram(
     K = check_gram("train_one_vs_all_gram", K)
     check_number("train_one_vs_all_gram", "C", C, 1e-9, 1e9)
     check_choice("train_one_vs_all_gram", "class_weight", class_weight, (None, "balanced"))
-    index = np.asarray(index)
-    if index.shape != (len(K),):
-        raise InvalidArgument(
-            f"index of train_one_vs_all_gram must have one class for each of the {len(K)} rows of "
-            f"K; got shape {index.shape}."
-        )
-    weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    index = check_index(index, len(K), n_classes)
+    weight = check_weights(sample_weight, len(K))
+    factors = balance_factors(index, n_classes, weight, class_weight)
 
     def train(c: int) -> tuple[np.ndarray, np.ndarray, float, float, int]:
-        y = np.where(index == c, 1.0, -1.0)
-        upper = C * weight * balance_sides(y, weight) if class_weight else C * weight
+        is_class = index == c
+        y = np.where(is_class, 1.0, -1.0)
+        upper = C * weight * factors[c, is_class.astype(int)]
         solution = solve_kernel(K, y, upper, tol=tol, max_steps=max_steps)
         support = np.flatnonzero(solution.beta)
         values = solution.beta[support]
@@ -99,15 +98,6 @@ def train_one_vs_all_gram(
         np.array(column) for column in zip(*(p[2:] for p in parts), strict=True)
     )
     return GramSolution(beta, intercept, gaps, n_steps)
-
-
-def balance_sides(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return a factor per row that makes both sides weigh half of the whole."""
-    total = weight.sum()
-    plus = weight[y > 0].sum()
-    minus = total - plus
-    half = total / 2
-    return np.where(y > 0, half / max(plus, 1e-300), half / max(minus, 1e-300))
 
 
 def check_gram(owner: str, K: Any) -> np.ndarray:

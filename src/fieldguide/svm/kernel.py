@@ -23,7 +23,8 @@ from sklearn.utils.validation import (
 from fieldguide._check import check_choice, check_number
 from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import KERNELS, default_gamma
-from fieldguide.svm.gram_one_vs_all import balance_sides, check_gram
+from fieldguide.svm.gram_one_vs_all import check_gram
+from fieldguide.svm.linear import weigh_classes
 from fieldguide.svm.smo import solve_kernel
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
@@ -116,11 +117,9 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
             )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         signs = np.where(index == 1, 1.0, -1.0)
-        upper = float(self.C) * weight
-        if self.class_weight == "balanced":
-            upper *= balance_sides(signs, weight)
-        elif isinstance(self.class_weight, dict):
-            upper *= np.array([self.class_weight.get(k, 1.0) for k in self.classes_])[index]
+        upper = float(self.C) * weigh_classes(
+            "KernelSVM", self.class_weight, self.classes_, signs, weight
+        )
         self.gamma_ = self._find_gamma(X, weight)
         K = check_gram("KernelSVM", X if self.kernel == "precomputed" else self._gram(X))
         solution = solve_kernel(

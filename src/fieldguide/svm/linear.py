@@ -100,7 +100,7 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         weight = check_weights(sample_weight, len(sign))
         if not weight.any():
             raise InvalidArgument("sample_weight must not be zero for every row; give some weight.")
-        weight = weigh_classes(self.class_weight, self.classes_, sign, weight)
+        weight = weigh_classes("LinearSVM", self.class_weight, self.classes_, sign, weight)
         seed, bias = self._seed(), self.intercept_scaling if self.fit_intercept else 0.0
         settings: dict[str, Any] = {"loss": self.loss, "intercept_scaling": bias, "tol": self.tol}
         settings |= {"max_iter": self.max_iter, "seed": seed}
@@ -203,7 +203,7 @@ def encode_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def weigh_classes(
-    class_weight: Any, classes: np.ndarray, sign: np.ndarray, weight: np.ndarray
+    owner: str, class_weight: Any, classes: np.ndarray, sign: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
     """Return the sample weights times those of the classes."""
     if class_weight is None:
@@ -215,7 +215,7 @@ def weigh_classes(
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
         raise InvalidArgument(
-            f"class_weight of LinearSVM must have classes as keys; got {unknown[0]!r}, which is "
+            f"class_weight of {owner} must have classes as keys; got {unknown[0]!r}, which is "
             f"not in y."
         )
     low, high = (float(class_weight.get(label, 1.0)) for label in classes.tolist())

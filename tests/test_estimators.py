@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fieldguide
 
 OVER_IMAGES = {
+    "ImageTransformer": "the base of the others",
     "DeepFeatures": "tests/features/test_deep.py::test_contract_of_an_estimator_over_images",
 }
 

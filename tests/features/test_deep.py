@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from PIL import Image
-from sklearn.base import clone
+from tests.features.contract import check_image_transformer
 
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
@@ -144,12 +144,8 @@ def test_bad_images_are_clear(tmp_path):
         DeepFeatures(n_jobs=1).transform([])
 
 
-def test_contract_of_an_estimator_over_images(blobs):
-    features = DeepFeatures("logits", n_jobs=1)
-    copy = clone(features)
-    assert copy.get_params() == features.get_params()
-    again = pickle.loads(pickle.dumps(features))
-    np.testing.assert_array_equal(again.transform(blobs[0][:2]), copy.fit_transform(blobs[0][:2]))
+def test_contract_of_an_estimator_over_images(blobs, tmp_path):
+    check_image_transformer(DeepFeatures("logits", n_jobs=1), blobs[0][:3], tmp_path)
 
 
 def make_network(path, *, channels_first=True, dtype=TensorProto.FLOAT, outputs=("embedding",)):

@@ -80,6 +80,9 @@ class DeepFeatures(ImageTransformer):
 
         return map_batches(process, X, batch_size=self.batch_size, n_jobs=self.n_jobs)
 
+    def _describe(self, pixels: np.ndarray) -> np.ndarray:
+        return self.transform([pixels])[0]
+
     def _check(self) -> None:
         check_choice("DeepFeatures", "output", self.output, OUTPUTS)
         check_choice("DeepFeatures", "windows", self.windows, tuple(WINDOWS))

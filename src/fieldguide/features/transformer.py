@@ -12,6 +12,7 @@ on how many threads or pictures there are.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -38,7 +39,7 @@ class Column(NamedTuple):
     window: Box | None = WHOLE  # None for a number that belongs to no place
 
 
-class ImageTransformer(TransformerMixin, BaseEstimator):
+class ImageTransformer(TransformerMixin, BaseEstimator, ABC):
     """Base of descriptors that look at one picture at a time; see the module's text.
 
     Subclasses have an ``n_jobs`` argument: threads, -1 for all cores.
@@ -82,14 +83,17 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         missing = (np.nan,) * 4
         return np.array([column.window or missing for column in self._columns()])
 
+    @abstractmethod
     def _check(self) -> None:
-        raise NotImplementedError
+        """Refuse arguments that make no sense."""
 
+    @abstractmethod
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """Return the numbers of one picture, float32 (n_columns,), from uint8 (h, w, 3)."""
 
+    @abstractmethod
     def _columns(self) -> list[Column]:
-        raise NotImplementedError
+        """Return what each column is."""
 
 
 def map_batches(

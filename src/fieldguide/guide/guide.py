@@ -23,9 +23,9 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable
-from fieldguide.identify import OneVsAllClassifier
+from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
 
-_KEYS = {"OneVsAllClassifier": OneVsAllClassifier}
+_KEYS = {"OneVsAllClassifier": OneVsAllClassifier, "OneVsOneClassifier": OneVsOneClassifier}
 _N_NEIGHBOURS = 10
 _AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
 _BLOCK = 512
@@ -359,7 +359,7 @@ class Guide:
             ) from None
 
     @cached_property
-    def _key(self) -> OneVsAllClassifier | None:
+    def _key(self) -> OneVsAllClassifier | OneVsOneClassifier | None:
         path = self.folder / f"{files.KEY}.safetensors"
         if not path.exists():
             return None

@@ -1,6 +1,7 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
-from fieldguide.identify.held_out import HeldOut, hold_out
+from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
+from fieldguide.identify.one_vs_one import OneVsOneClassifier
 
-__all__ = ["HeldOut", "OneVsAllClassifier", "hold_out"]
+__all__ = ["HeldOut", "OneVsAllClassifier", "OneVsOneClassifier"]

@@ -1,53 +1,60 @@
-"""One-vs-all: a linear function per kind, all of them evaluated, the largest wins.
+"""One-vs-all: a function per class, all of them evaluated, the largest wins.
 
-For each kind with targets t = ±1, the least-squares SVM
+    min_{w_k, b_k}  ½ |w_k|² + C Σ_i loss(t_ik (w_k·φ(x_i) + b_k)),    t_ik = ±1: is i of class k?
 
-    min_{w, b}  ½ |w|² + (C / 2) Σ_i (t_i − w·x_i − b)²
-
-has the solution of one linear system, and one factorization serves every kind. The margins that
-each row would get if it alone were left out follow in closed form from the same factorization
-(h_i is the i-th diagonal entry of the hat matrix, intercept included):
-
-    f_loo(x_i) = t_i − (t_i − f(x_i)) / (1 − h_i)
-
-Probabilities are softmax(scale · margins), with the scale that makes the left-out margins most
-likely.
-
-Reference: J. Suykens, J. Vandewalle, "Least squares support vector machine classifiers",
-Neural Processing Letters 9 (1999).
+Two classes are one problem. The rows or their Gram matrix are shared by all problems, and so is
+the pool of support rows.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_array
-from scipy.special import logsumexp, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import check_number
-
-_LOG_SCALE_RANGE = (-3.0, 5.0)
+from fieldguide.identify.flat import FlatKey
+from fieldguide.svm import FastScorer, LinearFunctions, Problems, Question, Trained
 
 
-class OneVsAllClassifier(ClassifierMixin, BaseEstimator):
-    """Linear one-vs-all classifier with calibrated probabilities.
+class OneVsAllClassifier(FlatKey):
+    """Linear or kernel SVMs, one for each class against all others.
 
     Parameters
     ----------
-    C : float
-        Weight of the training errors against ½|w|².
+    C : float or "cv"
+        Weight of the training errors against ½|w|²; "cv" takes the best of 10⁻³ … 10³ by
+        five-fold cross-validation on the training rows.
+    kernel : str
+        "linear", "chi2", "intersection", "jensen_shannon", "hellinger", "exponential_chi2",
+        "rbf", or "precomputed": then X is the Gram matrix of the training rows in ``fit``, and of
+        the rows to predict with the training rows afterwards.
+    gamma : float, optional
+        Of "exponential_chi2" and "rbf"; 1 / mean distance of the training rows by default.
+    loss : {None, "hinge", "squared_hinge"}
+        By default the squared hinge for the linear kernel, and the hinge for the others, where it
+        keeps the support small.
+    class_weight : {None, "balanced"} or dict of class to weight
+        "balanced" gives the class and the rest the same weight in each problem.
+    tol : float
+        Relative duality gap of each problem.
+    probability : bool
+        Fit the scale of :meth:`predict_proba` to held-out scores. It takes five more trainings;
+        False does without.
+    n_jobs : int
+        Threads; the answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Of the folds and of the order in which the linear solver visits rows.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_features), float32
-    intercept_ : ndarray of shape (n_classes,), float32
-    scale_ : float
-        Of the margins, in the softmax of :meth:`predict_proba`.
+    functions_ : LinearFunctions or KernelFunctions
+        One for each class; for two classes one, positive for the second.
+    C_ : float
+        The C that was used.
+    scale_ : float or None
+        Of the scores, in the softmax of :meth:`predict_proba`.
+    held_out_ : HeldOut or None
+        What the key says of each training row when its fold is left out, and how often that is
+        right; None without ``probability``, and when fewer than two classes have two rows.
+    duality_gap_ : float
+        The largest relative gap of a problem.
     graph_ : None
         A flat classifier has no decision graph.
 
@@ -59,127 +66,41 @@ class OneVsAllClassifier(ClassifierMixin, BaseEstimator):
     'b'
     """
 
-    def __init__(self, C: float = 1.0) -> None:
-        self.C = C
+    def fast_predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of each row of an array that is known to be right, for serving.
 
-    def fit(self, X: Any, y: Any) -> "OneVsAllClassifier":
-        """Train one function per class on rows ``X`` with labels ``y``."""
-        check_number("OneVsAllClassifier", "C", self.C, 1e-9, 1e9)
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"OneVsAllClassifier needs at least 2 classes; the data has 1 class, "
-                f"{self.classes_[0]!r}."
-            )
-        solution = solve_least_squares(X, index, len(self.classes_), float(self.C))
-        self.coef_ = solution.coef.astype(np.float32)
-        self.intercept_ = solution.intercept.astype(np.float32)
-        self.scale_ = fit_scale(solution.left_out_margins, index)
-        self.graph_ = None
-        return self
+        Nothing is checked: ``X`` must be a finite, C-contiguous float32 array of shape
+        (n, n_features). For such arrays the answers are those of :meth:`predict`. A single row
+        against many linear functions is read as bytes first: see
+        :class:`~fieldguide.svm.FastScorer`.
+        """
+        if len(X) == 1 and isinstance(self.functions_, LinearFunctions) and len(self.classes_) > 2:
+            return self.classes_[[self._serve(self.functions_).best(X[0])]]
+        return super().fast_predict(X)
 
-    def margins(self, X: Any) -> np.ndarray:
-        """Return the margin of every class, also when there are two: (n, n_classes)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False)
-        return X @ self.coef_.T + self.intercept_
+    def _serve(self, functions: LinearFunctions) -> FastScorer:
+        """Return the scorer of the functions, made at the first call."""
+        scorer: FastScorer | None = self.__dict__.get("_scorer")
+        if scorer is None or scorer.coef is not functions.coef:
+            scorer = self._scorer = FastScorer(functions.coef, functions.intercept)
+        return scorer
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the margins, (n, n_classes); for two classes the second's alone, (n,)."""
-        margins = self.margins(X)
-        # With two classes the targets are each other's negative, and so are the margins.
-        return margins[:, 1] if len(self.classes_) == 2 else margins
+    @staticmethod
+    def _count_functions(n_classes: int) -> int:
+        return 1 if n_classes == 2 else n_classes
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the largest margin."""
-        best = self.margins(X).argmax(axis=1)
-        return self.classes_[best]
+    def _train(
+        self,
+        problems: Problems,
+        index: np.ndarray,
+        C: float,
+        weight: np.ndarray,
+        start: Trained | None = None,
+    ) -> Trained:
+        if len(self.classes_) > 2:
+            return problems.one_vs_all(index, len(self.classes_), C=C, weight=weight, start=start)
+        sign = np.where(index == 1, 1.0, -1.0)
+        return problems.solve([Question(np.arange(len(index)), sign, weight)], C=C, start=start)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
-        margins = self.margins(X).astype(np.float64)
-        return softmax(self.scale_ * margins, axis=1)
-
-    def decision_path(self, X: Any) -> csr_array:
-        """Return which functions are evaluated for each row, (n, n_classes): all of them."""
-        n = len(self.margins(X))
-        return csr_array(np.ones((n, len(self.classes_)), dtype=bool))
-
-    def evaluations(self, X: Any) -> np.ndarray:
-        """Return the number of functions evaluated for each row: all of them."""
-        n = len(self.margins(X))
-        return np.full(n, len(self.classes_))
-
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted classifier as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays = {"coef": self.coef_, "intercept": self.intercept_}
-        return arrays, {"C": self.C, "classes": self.classes_.tolist(), "scale": self.scale_}
-
-    @classmethod
-    def from_state(
-        cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]
-    ) -> "OneVsAllClassifier":
-        """Make a fitted classifier from what :meth:`to_state` returned."""
-        key = cls(C=settings["C"])
-        key.classes_ = np.array(settings["classes"])
-        key.coef_, key.intercept_ = arrays["coef"], arrays["intercept"]
-        n_classes = len(key.classes_)
-        if key.coef_.ndim != 2 or key.intercept_.shape != (n_classes,):
-            raise ValueError("The arrays of a OneVsAllClassifier do not fit together.")
-        if len(key.coef_) != n_classes:
-            raise ValueError("A OneVsAllClassifier needs one row of coef for each class.")
-        key.scale_ = float(settings["scale"])
-        key.n_features_in_ = key.coef_.shape[1]
-        key.graph_ = None
-        return key
-
-
-class Solution(NamedTuple):
-    """Result of :func:`solve_least_squares`."""
-
-    coef: np.ndarray  # (n_classes, n_features)
-    intercept: np.ndarray  # (n_classes,)
-    left_out_margins: np.ndarray  # (n, n_classes)
-
-
-def solve_least_squares(X: np.ndarray, index: np.ndarray, n_classes: int, C: float) -> Solution:
-    """Solve all one-vs-all problems, in the smaller of the primal and the dual form.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    index : ndarray of shape (n,)
-        Class of each row, 0 to n_classes - 1.
-    """
-    n, d = X.shape
-    targets = np.where(index[:, None] == np.arange(n_classes), 1.0, -1.0)
-    x_mean, t_mean = X.mean(axis=0, dtype=np.float64), targets.mean(axis=0)
-    # Centring takes the intercept, which is not penalised, out of the system.
-    rows = np.asarray(X - x_mean, dtype=np.float64)
-    centred = targets - t_mean
-    if d <= n:
-        factor = cho_factor(rows.T @ rows + np.eye(d) / C)
-        coef = cho_solve(factor, rows.T @ centred).T
-        hat = np.einsum("ij,ji->i", rows, cho_solve(factor, rows.T))
-    else:
-        factor = cho_factor(rows @ rows.T + np.eye(n) / C)
-        coef = cho_solve(factor, centred).T @ rows
-        hat = 1 - np.diag(cho_solve(factor, np.eye(n))) / C
-    fitted = rows @ coef.T + t_mean
-    leverage = np.clip(hat + 1 / n, 0, 1 - 1e-6)
-    left_out = targets - (targets - fitted) / (1 - leverage)[:, None]
-    return Solution(coef, t_mean - coef @ x_mean, left_out)
-
-
-def fit_scale(margins: np.ndarray, index: np.ndarray) -> float:
-    """Return the scale s for which softmax(s · margins) gives the rows' classes most mass."""
-    own = margins[np.arange(len(index)), index]
-
-    def loss(log_scale: float) -> float:
-        scale = np.exp(log_scale)
-        return float(np.mean(logsumexp(scale * margins, axis=1) - scale * own))
-
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x))
+    def _score(self, margins: np.ndarray) -> np.ndarray:
+        return margins if margins.shape[1] > 1 else margins * np.array([-1, 1], margins.dtype)

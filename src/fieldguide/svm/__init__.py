@@ -6,6 +6,8 @@
 - :func:`train_one_vs_all`, :func:`train_one_vs_all_gram`: every class against the rest, for
   classifiers and selectors
 - :func:`judge`, :func:`primal_value`, :func:`dual_value`: what a solution is worth
+- :class:`Problems`: many two-class questions about the same rows, linear or kernel
+- :class:`LinearFunctions`, :class:`KernelFunctions`: what they answer, for prediction
 - :func:`choose_C`: C by cross-validation
 - :class:`SigmoidCalibration`: margins to probabilities
 - :class:`FastScorer`: one row against many functions, without checks, for serving
@@ -13,35 +15,47 @@
 
 from fieldguide.svm.c_path import choose_C
 from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins
+from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
+from fieldguide.svm.functions import Functions, KernelFunctions, LinearFunctions, read_functions
 from fieldguide.svm.gap import dual_value, judge, primal_value
 from fieldguide.svm.gram_one_vs_all import GramSolution, train_one_vs_all_gram
 from fieldguide.svm.kernel import KernelSVM
 from fieldguide.svm.linear import LinearSVM
 from fieldguide.svm.one_vs_all import OneVsAllSolution, train_one_vs_all
+from fieldguide.svm.problems import Problems, Question, Trained, list_pairs
 from fieldguide.svm.rows import Rows, share_rows
 from fieldguide.svm.serving import FastScorer
 from fieldguide.svm.smo import KernelSolution, solve_kernel
 
 __all__ = [
     "FastScorer",
+    "Functions",
     "GramSolution",
+    "KernelFunctions",
     "KernelSVM",
     "KernelSolution",
+    "LinearFunctions",
     "LinearSVM",
     "LinearSolution",
     "OneVsAllSolution",
+    "Problems",
+    "Question",
     "Rows",
     "SigmoidCalibration",
+    "Trained",
     "calibrate",
     "calibrate_margins",
     "choose_C",
     "dual_value",
     "judge",
+    "list_pairs",
     "primal_value",
+    "read_functions",
     "share_rows",
     "solve_kernel",
     "solve_linear",
     "train_one_vs_all",
     "train_one_vs_all_gram",
+    "warn_open_gaps",
 ]

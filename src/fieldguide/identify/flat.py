@@ -1,0 +1,305 @@
+"""What one-vs-all and one-vs-one share: no graph, every function evaluated for every row.
+
+A flat key trains its functions on one shared matrix or Gram matrix, and turns their margins into
+a score for each class; the largest score wins. Probabilities are softmax(scale · scores), with
+the scale that makes the scores of held-out rows most likely.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import logsumexp, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._random import to_seed
+from fieldguide.identify.held_out import HeldOut
+from fieldguide.kernels import KERNELS
+from fieldguide.svm import Problems, Trained, read_functions, warn_open_gaps
+from fieldguide.svm.c_path import C_GRID, N_FOLDS
+from fieldguide.svm.folds import deal_folds
+
+KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
+SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
+_LOG_SCALE_RANGE = (-5.0, 7.0)
+
+
+class FlatKey(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the classifiers without a graph.
+
+    Subclasses say how to train (``_train``) and how margins become scores (``_score``).
+    """
+
+    def __init__(
+        self,
+        C: float | str = 1.0,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        loss: str | None = None,
+        class_weight: str | dict | None = None,
+        tol: float = 1e-3,
+        probability: bool = True,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.loss = loss
+        self.class_weight = class_weight
+        self.tol = tol
+        self.probability = probability
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on rows ``X`` with labels ``y``.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_features)
+            The Gram matrix of the rows, (n, n), for the kernel "precomputed".
+        y : array of shape (n,)
+            Two classes or more.
+        """
+        self._check_arguments()
+        X, index = self._read_training_rows(X, y)
+        seed = to_seed(self.random_state)
+        problems = Problems(
+            X,
+            self.kernel,
+            self.gamma,
+            loss=self.loss or ("squared_hinge" if self.kernel == "linear" else "hinge"),
+            class_weight=None if isinstance(self.class_weight, dict) else self.class_weight,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            seed=seed,
+        )
+        weight = self._weigh_rows(index)
+        fold = deal_folds(index, N_FOLDS, seed)
+        if self.C == "cv":
+            scores = self._hold_out(problems, index, weight, fold, C_GRID)
+            self.C_ = choose_C(scores, index)
+        else:
+            self.C_ = float(self.C)
+        trained = self._train(problems, index, self.C_, weight)
+        self.functions_ = problems.functions(trained)
+        self.duality_gap_ = float(trained.gaps.max())
+        self.scale_, self.held_out_ = None, None
+        if self.probability:
+            self._calibrate(problems, index, weight, fold)
+        self.graph_ = None
+        warn_open_gaps(
+            type(self).__name__, trained.gaps, self.tol, "lower C, scale the columns or raise tol"
+        )
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each class, (n, n_classes); for two classes one margin, (n,).
+
+        The margin of two classes is positive for the second.
+        """
+        margins = self.functions_at(X)
+        return margins[:, 0] if len(self.classes_) == 2 else self._score(margins)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class with the largest score."""
+        best = self._score(self.functions_at(X)).argmax(axis=1)
+        return self.classes_[best]
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
+        scores = self._score(self.functions_at(X)).astype(np.float64)
+        return softmax(self.scale_ * scores, axis=1)
+
+    def fast_predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of each row of an array that is known to be right, for serving.
+
+        Nothing is checked: ``X`` must be a finite, C-contiguous float32 array of shape
+        (n, n_features). For such arrays the answers are those of :meth:`predict`.
+        """
+        return self.classes_[self._score(self.functions_.evaluate(X)).argmax(axis=1)]
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Return which functions are evaluated for each row, (n, n_functions): all of them."""
+        shape = (self._read_rows(X).shape[0], len(self.functions_.intercept))
+        return csr_array(np.ones(shape, dtype=bool))
+
+    def evaluations(self, X: Any) -> np.ndarray:
+        """Return what each row costs: functions if linear, else distinct kernel values."""
+        n = self._read_rows(X).shape[0]
+        every = csr_array(np.ones((1, len(self.functions_.intercept)), dtype=bool))
+        return np.repeat(self.functions_.count_evaluations(every), n)
+
+    def functions_at(self, X: Any) -> np.ndarray:
+        """Return the margin of each function at each row, (n, n_functions)."""
+        X = self._read_rows(X)
+        return self.functions_.evaluate(X, self.n_jobs)
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the fitted classifier as arrays and as values that JSON can hold."""
+        check_is_fitted(self)
+        arrays, settings = self.functions_.to_state()
+        return arrays, {
+            **settings,
+            "C": self.C_,
+            "classes": self.classes_.tolist(),
+            "scale": self.scale_,
+        }
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
+        """Make a fitted classifier from what :meth:`to_state` returned."""
+        functions = read_functions(arrays, settings)
+        scale = settings["scale"]
+        if scale is not None and not 0 < float(scale) < np.inf:
+            raise InvalidArgument(f"scale of {cls.__name__} must be positive; got {scale!r}.")
+        classes = np.array(settings["classes"])
+        if classes.ndim != 1 or len(functions.intercept) != cls._count_functions(len(classes)):
+            raise InvalidArgument(f"The functions of a {cls.__name__} do not fit its classes.")
+        key = cls(C=settings["C"], kernel=settings["kernel"], probability=scale is not None)
+        key.classes_, key.functions_, key.graph_ = classes, functions, None
+        key.C_, key.held_out_ = float(settings["C"]), None
+        key.scale_ = None if scale is None else float(scale)
+        key.n_features_in_ = functions.n_features
+        return key
+
+    @staticmethod
+    @abstractmethod
+    def _count_functions(n_classes: int) -> int:
+        """Return how many functions tell so many classes apart."""
+
+    @abstractmethod
+    def _train(
+        self,
+        problems: Problems,
+        index: np.ndarray,
+        C: float,
+        weight: np.ndarray,
+        start: Trained | None = None,
+    ) -> Trained:
+        """Train the functions; the numbers of the classes in ``index`` are those of classes_."""
+
+    @abstractmethod
+    def _score(self, margins: np.ndarray) -> np.ndarray:
+        """Return a score for each class, (n, n_classes), from the margins of the functions."""
+
+    def _calibrate(
+        self, problems: Problems, index: np.ndarray, weight: np.ndarray, fold: np.ndarray
+    ) -> None:
+        """Fit the scale of the scores to held-out rows, and keep what is said of those."""
+        self.scale_ = 1.0
+        if (np.bincount(index) >= 2).sum() < 2:
+            return  # a fold could be left with a single class: there is nothing to learn from
+        scores = self._hold_out(problems, index, weight, fold, (self.C_,))[0].astype(np.float64)
+        self.scale_ = fit_scale(scores, index)
+        probability = softmax(self.scale_ * scores, axis=1)
+        self.held_out_ = HeldOut.from_probabilities(probability, index, N_FOLDS)
+
+    def _hold_out(
+        self,
+        problems: Problems,
+        index: np.ndarray,
+        weight: np.ndarray,
+        fold: np.ndarray,
+        grid: tuple[float, ...],
+    ) -> np.ndarray:
+        """Return scores of rows that were left out of the training, (len(grid), n, n_classes).
+
+        The folds are the same for every C, and each C starts where the last one ended.
+        """
+        scores = np.zeros((len(grid), len(index), len(self.classes_)), dtype=np.float32)
+        for k in np.unique(fold):
+            held_out = np.flatnonzero(fold == k)
+            share = np.where(fold == k, 0.0, weight)
+            trained, last = None, grid[0]
+            for i, C in enumerate(grid):
+                if trained is not None:
+                    trained = trained._replace(beta=trained.beta * (C / last))
+                trained, last = self._train(problems, index, C, share, trained), C
+                scores[i, held_out] = self._score(problems.evaluate(trained, held_out))
+        return scores
+
+    def _check_arguments(self) -> None:
+        owner = type(self).__name__
+        if isinstance(self.C, str) and self.C != "cv":
+            raise InvalidArgument(f'C of {owner} must be a number or "cv"; got {self.C!r}.')
+        if not isinstance(self.C, str):
+            check_number(owner, "C", self.C, 1e-9, 1e9)
+        check_choice(owner, "kernel", self.kernel, KERNEL_NAMES)
+        check_choice(owner, "loss", self.loss, (None, "hinge", "squared_hinge"))
+        if not isinstance(self.class_weight, dict):
+            check_choice(owner, "class_weight", self.class_weight, (None, "balanced"))
+        check_number(owner, "tol", self.tol, 1e-12, 1)
+        if self.gamma is not None:
+            check_number(owner, "gamma", self.gamma, 1e-12, 1e12)
+
+    def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
+        )
+        self._check_values(X)
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidArgument(
+                f"{type(self).__name__} needs at least 2 classes; the data has 1 class, "
+                f"{self.classes_[0]!r}."
+            )
+        return X, index
+
+    def _weigh_rows(self, index: np.ndarray) -> np.ndarray:
+        """Return the weight of each row, by its class."""
+        given = self.class_weight if isinstance(self.class_weight, dict) else {}
+        unknown = set(given) - set(self.classes_.tolist())
+        if unknown:
+            raise InvalidArgument(
+                f"class_weight of {type(self).__name__} must have classes as keys; got "
+                f"{unknown.pop()!r}, which is not in y."
+            )
+        weights = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
+        return weights[index]
+
+    def _read_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float32, np.float64), order="C", reset=False
+        )
+        self._check_values(X)
+        return X
+
+    def _check_values(self, X: Any) -> None:
+        if self.kernel not in SIGNED:
+            check_non_negative(X, f"{type(self).__name__} with the {self.kernel} kernel")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel not in SIGNED
+        return tags
+
+
+def choose_C(scores: np.ndarray, index: np.ndarray) -> float:
+    """Return the C with the best held-out mean accuracy over classes; the smaller of equals."""
+    shares = 1 / np.bincount(index)[index]
+    accuracy = (scores.argmax(axis=2) == index) @ shares
+    return C_GRID[int(np.argmax(np.round(accuracy, 9)))]
+
+
+def fit_scale(scores: np.ndarray, index: np.ndarray) -> float:
+    """Return the scale s for which softmax(s · scores) gives the rows' classes most mass."""
+    own = scores[np.arange(len(index)), index]
+
+    def loss(log_scale: float) -> float:
+        scale = np.exp(log_scale)
+        return float(np.mean(logsumexp(scale * scores, axis=1) - scale * own))
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x))

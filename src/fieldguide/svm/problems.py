@@ -1,0 +1,246 @@
+"""The training rows of many binary problems, prepared once for all of them.
+
+A classifier of many classes asks many two-class questions about subsets of the same rows. The
+rows (linear) or their Gram matrix (kernel) are shared by all of them: a problem is a list of row
+numbers and signs, and nothing is copied. Solving releases the GIL, so problems run side by side
+in threads; what a problem gets does not depend on how many there are.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from fieldguide._parallel import map_in_order
+from fieldguide.kernels import default_gamma
+from fieldguide.svm.coordinate_descent import solve_linear
+from fieldguide.svm.functions import (
+    WITH_GAMMA,
+    Functions,
+    LinearFunctions,
+    kernel_matrix,
+    pool_functions,
+)
+from fieldguide.svm.gram_one_vs_all import check_gram, train_one_vs_all_gram
+from fieldguide.svm.one_vs_all import train_one_vs_all
+from fieldguide.svm.rows import Rows, share_rows
+from fieldguide.svm.smo import solve_kernel
+
+
+class Question(NamedTuple):
+    """One binary problem: which rows, and on which side each of them is."""
+
+    rows: np.ndarray  # (m,) numbers of training rows
+    sign: np.ndarray  # (m,) -1 or +1
+    weight: np.ndarray | None = None  # (m,) sample weights
+
+
+class Trained(NamedTuple):
+    """Functions over the shared rows, one for each problem."""
+
+    beta: csr_array  # (n_functions, n) signed dual variables y·α
+    coef: np.ndarray | None  # (n_functions, n_features) if linear
+    intercept: np.ndarray  # (n_functions,)
+    gaps: np.ndarray  # (n_functions,) relative duality gaps
+
+
+class Problems:
+    """Binary problems on subsets of the same rows.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d), float32 or float64, C-contiguous
+        The rows; their Gram matrix for "precomputed".
+    kernel : str
+        "linear", "precomputed", or one of :data:`fieldguide.kernels.KERNELS`.
+    gamma : float, optional
+        Of the kernels that have one; 1 / mean distance of the rows by default.
+    loss : {"hinge", "squared_hinge"}
+    class_weight : {None, "balanced"}
+        "balanced" gives the two sides of each problem the same weight.
+    tol : float
+        Relative duality gap to reach.
+    n_jobs : int
+        Threads.
+    seed : int
+        Of the order in which the linear solver visits rows.
+
+    Examples
+    --------
+    >>> problems = Problems(np.array([[0.0], [0.2], [1.0], [3.0]]))
+    >>> trained = problems.solve([Question(np.array([0, 2]), np.array([-1, 1]))], C=10.0)
+    >>> problems.evaluate(trained, np.array([1, 3])).ravel() > 0
+    array([False,  True])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        *,
+        loss: str = "squared_hinge",
+        class_weight: str | None = None,
+        tol: float = 1e-3,
+        n_jobs: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.X = X
+        self.kernel = kernel
+        self.gamma = find_gamma(X, kernel, gamma)
+        self.loss = loss
+        self.class_weight = class_weight
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.seed = seed
+        self.n = X.shape[0]
+        self._shared: Rows | None = None
+        self._gram = np.empty((0, 0))
+        if kernel == "linear":
+            self._shared = share_rows(X)
+        elif kernel == "precomputed":
+            self._gram = check_gram("Problems", X)
+        else:
+            self._gram = kernel_matrix(kernel, self.gamma, X, n_jobs=n_jobs)
+
+    def one_vs_all(
+        self,
+        index: np.ndarray,
+        n_classes: int,
+        *,
+        C: float,
+        weight: np.ndarray | None = None,
+        start: Trained | None = None,
+    ) -> Trained:
+        """Train each class against the rest; rows of ``weight`` 0 take no part.
+
+        ``start`` is what the same rows got with another C.
+        """
+        shared = {"C": C, "sample_weight": weight, "class_weight": self.class_weight}
+        shared |= {"loss": self.loss, "tol": self.tol, "n_jobs": self.n_jobs}
+        if self._shared is not None:
+            alpha0 = None if start is None else abs(start.beta)
+            found = train_one_vs_all(
+                self._shared, index, n_classes, alpha0=alpha0, seed=self.seed, **shared
+            )
+            return Trained(_signed(found.alpha, index), found.coef, found.intercept, found.gaps)
+        beta0 = None if start is None else start.beta
+        solved = train_one_vs_all_gram(self._gram, index, n_classes, beta0=beta0, **shared)
+        return Trained(solved.beta, None, solved.intercept, solved.gaps)
+
+    def one_vs_one(
+        self,
+        index: np.ndarray,
+        n_classes: int,
+        *,
+        C: float,
+        weight: np.ndarray | None = None,
+        start: Trained | None = None,
+    ) -> Trained:
+        """Train each pair of classes, in the order of :func:`list_pairs`; the second is positive.
+
+        Rows of ``weight`` 0 take no part; ``start`` is as in :meth:`one_vs_all`.
+        """
+        is_used = np.ones(self.n, dtype=bool) if weight is None else weight > 0
+        members = [np.flatnonzero(is_used & (index == c)) for c in range(n_classes)]
+        pairs = list_pairs(n_classes)
+
+        def ask(a: int, b: int) -> Question:
+            rows = np.concatenate([members[a], members[b]])
+            sign = np.repeat([-1.0, 1.0], [len(members[a]), len(members[b])])
+            return Question(rows, sign, None if weight is None else weight[rows])
+
+        return self.solve([ask(a, b) for a, b in pairs], C=C, start=start)
+
+    def solve(
+        self, questions: Sequence[Question], *, C: float, start: Trained | None = None
+    ) -> Trained:
+        """Return the function that separates the rows of each question by their signs."""
+
+        def answer(k: int) -> tuple[np.ndarray, np.ndarray | None, float, float]:
+            rows, sign, weight = questions[k]
+            weight = np.ones(len(rows)) if weight is None else weight
+            weight = _balance(sign, weight) if self.class_weight == "balanced" else weight
+            first = None if start is None else start.beta[[k]].toarray()[0, rows]
+            if self._shared is not None:
+                linear = solve_linear(
+                    self._shared,
+                    sign,
+                    rows=rows,
+                    C=C,
+                    loss=self.loss,
+                    sample_weight=weight,
+                    tol=self.tol,
+                    alpha0=None if first is None else np.maximum(first * sign, 0),
+                    seed=self.seed,
+                )
+                return linear.alpha * sign, linear.w, linear.b, linear.gap
+            found = solve_kernel(
+                self._gram, sign, C * weight, rows=rows, beta0=first, tol=self.tol, loss=self.loss
+            )
+            return found.beta, None, found.intercept, found.gap
+
+        beta, coef, b, gaps = zip(
+            *map_in_order(answer, range(len(questions)), n_jobs=self.n_jobs), strict=True
+        )
+        return Trained(
+            _stack([question.rows for question in questions], beta, self.n),
+            None if self._shared is None else np.stack(coef),
+            np.array(b),
+            np.array(gaps),
+        )
+
+    def evaluate(self, trained: Trained, rows: np.ndarray) -> np.ndarray:
+        """Return each function at some of the rows, (len(rows), n_functions)."""
+        if trained.coef is not None:
+            return np.asarray(self.X[rows] @ trained.coef.T) + trained.intercept
+        support = np.unique(trained.beta.indices)
+        values = self._gram[np.ix_(rows, support)].astype(np.float64)
+        return (trained.beta[:, support] @ values.T).T + trained.intercept
+
+    def functions(self, trained: Trained) -> Functions:
+        """Return the functions alone, for rows that are not among these."""
+        if trained.coef is not None:
+            coef, intercept = trained.coef, trained.intercept
+            return LinearFunctions(coef.astype(np.float32), intercept.astype(np.float32))
+        return pool_functions(self.kernel, self.gamma, self.X, trained.beta, trained.intercept)
+
+
+def list_pairs(n_classes: int) -> np.ndarray:
+    """Return every pair (a, b) with a < b, in order, (n_pairs, 2)."""
+    return np.stack(np.triu_indices(n_classes, k=1), axis=1)
+
+
+def find_gamma(X: Any, kernel: str, gamma: float | None) -> float | None:
+    """Return the gamma that a kernel uses: as given, or 1 / mean distance of the rows."""
+    if kernel not in WITH_GAMMA:
+        return None
+    return float(default_gamma(X, kernel) if gamma is None else gamma)
+
+
+def _balance(sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return weights with the same sum on both sides and the same total."""
+    total, positive = weight.sum(), weight[sign > 0].sum()
+    mass = np.where(sign > 0, positive, total - positive)
+    return np.where(mass > 0, weight * total / (2 * np.maximum(mass, 1e-300)), 0.0)
+
+
+def _signed(alpha: csr_array, index: np.ndarray) -> csr_array:
+    """Return y·α of one-vs-all problems."""
+    owner = np.repeat(np.arange(alpha.shape[0]), np.diff(alpha.indptr))
+    sign = np.where(index[alpha.indices] == owner, 1.0, -1.0)
+    return csr_array((alpha.data * sign, alpha.indices, alpha.indptr), shape=alpha.shape)
+
+
+def _stack(rows: Sequence[np.ndarray], values: Sequence[np.ndarray], n: int) -> csr_array:
+    """Return vectors over some of n rows each as the rows of one matrix."""
+    used = [np.flatnonzero(value) for value in values]
+    return csr_array(
+        (
+            np.concatenate([value[u] for value, u in zip(values, used, strict=True)]),
+            np.concatenate([row[u] for row, u in zip(rows, used, strict=True)]),
+            np.concatenate([[0], np.cumsum([len(u) for u in used])]),
+        ),
+        shape=(len(values), n),
+    )

@@ -5,6 +5,7 @@ from sklearn.svm import SVC
 
 from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import KERNELS
+from fieldguide.svm import choose_C_gram
 from fieldguide.svm.kernel import KernelSVM
 
 
@@ -67,6 +68,26 @@ def test_running_out_of_steps_is_said(seed):
         KernelSVM(C=100.0, max_steps=2, tol=1e-9).fit(X, y)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_C_by_cross_validation(loss, seed):
+    X, y = histograms(seed)
+    found = KernelSVM(C="cv", kernel="chi2", loss=loss, random_state=3).fit(X, y)
+    K, sign = KERNELS["chi2"](X), np.where(y == "heron", 1.0, -1.0)
+    assert choose_C_gram(K, sign, loss=loss, seed=3) == found.C_
+    fixed = KernelSVM(C=found.C_, kernel="chi2", loss=loss).fit(X, y)
+    np.testing.assert_array_equal(found.decision_function(X), fixed.decision_function(X))
+    assert fixed.C_ == found.C_
+
+
+def test_the_squared_hinge_is_libsvm_with_a_ridge(seed):
+    X, y = histograms(seed)
+    K = KERNELS["chi2"](X)
+    ours = KernelSVM(C=2.0, kernel="precomputed", loss="squared_hinge", tol=1e-9).fit(K, y)
+    peer = SVC(C=1e9, kernel="precomputed", tol=1e-9).fit(K + np.eye(len(K)) / 4, y)
+    margins = K[:, peer.support_] @ peer.dual_coef_[0] + peer.intercept_[0]
+    np.testing.assert_allclose(ours.decision_function(K), margins, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -74,6 +95,8 @@ def test_running_out_of_steps_is_said(seed):
         ({"C": -1}, "C of KernelSVM must be a number"),
         ({"class_weight": "heavy"}, "class_weight of KernelSVM"),
         ({"gamma": 0}, "gamma of KernelSVM"),
+        ({"C": "best"}, 'C of KernelSVM must be a number or "cv"'),
+        ({"loss": "log"}, "loss of KernelSVM must be one of"),
     ],
 )
 def test_bad_arguments_are_clear(arguments, message, seed):

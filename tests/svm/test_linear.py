@@ -54,7 +54,9 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(seed):
 
 def test_the_warning_states_gap_and_knob(seed):
     X, sign = draw_problem(seed, n=200)
-    with pytest.warns(FieldguideWarning, match=r"duality gap of .*, asked for 1e-09; raise max_it"):
+    with pytest.warns(
+        FieldguideWarning, match=r"gap of .* where 1e-09 was asked for; raise max_it"
+    ):
         LinearSVM(C=100.0, tol=1e-9, max_iter=3).fit(X, sign)
 
 

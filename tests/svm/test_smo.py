@@ -142,7 +142,9 @@ def test_the_compiled_kernel_and_its_plain_twin_agree(seed):
     for kernel in (_steps, _steps.py_func):
         beta, errors = np.zeros(10), y.copy()
         low, high = np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)
-        kernel(K, np.arange(10), True, K.diagonal().copy(), low, high, beta, errors, 30)
+        kernel(
+            K, np.arange(10), True, K.diagonal().copy(), np.zeros(10), low, high, beta, errors, 30
+        )
         results.append(beta)
     np.testing.assert_allclose(*results, atol=1e-12)
 

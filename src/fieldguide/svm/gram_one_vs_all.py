@@ -14,7 +14,7 @@ from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._parallel import map_in_order
 from fieldguide.svm.one_vs_all import balance_factors, check_index
 from fieldguide.svm.rows import check_weights
-from fieldguide.svm.smo import solve_kernel
+from fieldguide.svm.smo import LOSSES, solve_kernel
 
 
 class GramSolution(NamedTuple):
@@ -37,6 +37,8 @@ def train_one_vs_all_gram(
     tol: float = 1e-3,
     max_steps: int | None = None,
     n_jobs: int = 1,
+    loss: str = "hinge",
+    beta0: csr_array | None = None,
 ) -> GramSolution:
     """Train one classifier per class.
 
@@ -47,8 +49,9 @@ def train_one_vs_all_gram(
     index : ndarray of shape (n,)
         Class of each row, 0 to n_classes - 1.
     C : float
-        Weight of the hinge loss against ½|w|².
+        Weight of the loss against ½|w|².
     sample_weight : ndarray of shape (n,), optional
+        0 leaves a row out, which is how folds share one matrix.
     class_weight : {None, "balanced"}
         With "balanced" a class and its rest weigh the same together.
     tol : float
@@ -57,6 +60,9 @@ def train_one_vs_all_gram(
         Of each problem.
     n_jobs : int
         Threads.
+    loss : {"hinge", "squared_hinge"}
+    beta0 : csr_array of shape (n_classes, n), optional
+        Where to start, for instance the ``beta`` of the same problem with another C.
 
     Examples
     --------
@@ -71,6 +77,11 @@ def train_one_vs_all_gram(
     K = check_gram("train_one_vs_all_gram", K)
     check_number("train_one_vs_all_gram", "C", C, 1e-9, 1e9)
     check_choice("train_one_vs_all_gram", "class_weight", class_weight, (None, "balanced"))
+    check_choice("train_one_vs_all_gram", "loss", loss, LOSSES)
+    if beta0 is not None and beta0.shape != (n_classes, len(K)):
+        raise InvalidArgument(
+            f"beta0 must have the shape {(n_classes, len(K))}, classes and rows; got {beta0.shape}."
+        )
     index = check_index(index, len(K), n_classes)
     weight = check_weights(sample_weight, len(K))
     factors = balance_factors(index, n_classes, weight, class_weight)
@@ -79,7 +90,8 @@ def train_one_vs_all_gram(
         is_class = index == c
         y = np.where(is_class, 1.0, -1.0)
         upper = C * weight * factors[c, is_class.astype(int)]
-        solution = solve_kernel(K, y, upper, tol=tol, max_steps=max_steps)
+        start = None if beta0 is None else beta0[[c]].toarray()[0]
+        solution = solve_kernel(K, y, upper, beta0=start, tol=tol, max_steps=max_steps, loss=loss)
         support = np.flatnonzero(solution.beta)
         values = solution.beta[support]
         return support, values, solution.intercept, solution.gap, solution.n_steps

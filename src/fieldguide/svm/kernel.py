@@ -1,12 +1,12 @@
 """The kernel SVM as a scikit-learn classifier for two classes.
 
-    min_{w, b}  ½ |w|² + C Σ_i s_i max(0, 1 − y_i (w·φ(x_i) + b))
+    min_{w, b}  ½ |w|² + C Σ_i s_i ℓ(1 − y_i (w·φ(x_i) + b))
 
-with φ of one of the kernels of :mod:`fieldguide.kernels` or of a Gram matrix that the caller
-computed. The intercept is not penalised. The solver is :func:`fieldguide.svm.smo.solve_kernel`.
+with ℓ the hinge or its square, and φ of one of the kernels of :mod:`fieldguide.kernels` or of a
+Gram matrix that the caller computed. The intercept is not penalised. The solver is
+:func:`fieldguide.svm.smo.solve_kernel`.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,24 +20,26 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fieldguide._check import check_choice, check_number
-from fieldguide.errors import FieldguideWarning
+from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide.kernels import KERNELS, default_gamma
+from fieldguide.svm.c_path import choose_C_gram
+from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.gram_one_vs_all import check_gram
-from fieldguide.svm.linear import weigh_classes
-from fieldguide.svm.smo import solve_kernel
+from fieldguide.svm.linear import take_seed, weigh_classes
+from fieldguide.svm.smo import LOSSES, solve_kernel
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
 SIGNED = ("rbf", "precomputed")  # the others take histograms
 
 
 class KernelSVM(ClassifierMixin, BaseEstimator):
-    """Binary SVM with a kernel, hinge loss and a free intercept.
+    """Binary SVM with a kernel and a free intercept.
 
     Parameters
     ----------
-    C : float
-        Weight of the hinge loss against ½|w|².
+    C : float or "cv"
+        Weight of the training errors against ½|w|²; "cv" takes the value of a small grid with the
+        best cross-validated mean accuracy of the two classes.
     kernel : str
         "chi2", "intersection", "jensen_shannon", "hellinger", "exponential_chi2", "rbf", or
         "precomputed": then X is the Gram matrix of the training rows in ``fit``, and of the rows
@@ -53,11 +55,16 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
     warm_start : bool
         Start from the solution of the last ``fit`` when the number of rows is the same.
     n_jobs : int
-        Threads for the Gram matrix; the answer does not depend on it.
+        Threads for the Gram matrix and the folds; the answer does not depend on it.
+    loss : {"hinge", "squared_hinge"}
+    random_state : int
+        Seed of the folds of ``C="cv"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
+    C_ : float
+        The value that was used.
     support_ : ndarray of int
         Training rows with a coefficient.
     support_vectors_ : array or sparse array
@@ -81,7 +88,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = 1.0,
         kernel: str = "rbf",
         gamma: float | None = None,
         class_weight: str | dict | None = None,
@@ -89,6 +96,8 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         max_steps: int | None = None,
         warm_start: bool = False,
         n_jobs: int = 1,
+        loss: str = "hinge",
+        random_state: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -98,6 +107,8 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         self.max_steps = max_steps
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.loss = loss
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVM":
         """Train on rows ``X`` with labels ``y`` of two classes."""
@@ -115,16 +126,23 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
                 f"class{'es' if len(self.classes_) > 1 else ''}. "
                 "Only binary classification is supported; use one-vs-all training for more."
             )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
         signs = np.where(index == 1, 1.0, -1.0)
-        upper = float(self.C) * weigh_classes(
-            "KernelSVM", self.class_weight, self.classes_, signs, weight
-        )
-        self.gamma_ = self._find_gamma(X, weight)
+        weight = weigh_classes("KernelSVM", self.class_weight, self.classes_, signs, rows_weight)
+        self.gamma_ = self._find_gamma(X, rows_weight)
         K = check_gram("KernelSVM", X if self.kernel == "precomputed" else self._gram(X))
-        solution = solve_kernel(
-            K, signs, upper, beta0=self._start(len(K)), tol=self.tol, max_steps=self.max_steps
-        )
+        settings: dict[str, Any] = {"loss": self.loss, "tol": self.tol, "max_steps": self.max_steps}
+        if self.C == "cv":
+            folds: dict[str, Any] = {
+                "n_jobs": self.n_jobs,
+                "seed": take_seed("KernelSVM", self.random_state),
+            }
+            self.C_ = choose_C_gram(K, signs, weight, **folds, **settings)
+        else:
+            self.C_ = float(self.C)
+        solution = solve_kernel(K, signs, self.C_ * weight, beta0=self._start(len(K)), **settings)
         self.support_ = np.flatnonzero(solution.beta)
         self.dual_coef_ = solution.beta[self.support_]
         self.intercept_ = solution.intercept
@@ -133,13 +151,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         self._n_rows = len(K)
         if self.kernel != "precomputed":
             self.support_vectors_ = X[self.support_]
-        if solution.gap > self.tol:
-            warnings.warn(
-                f"KernelSVM stopped at a relative duality gap of {solution.gap:.1e} where "
-                f"{self.tol:.1e} was asked for; raise max_steps, or scale the data.",
-                FieldguideWarning,
-                stacklevel=2,
-            )
+        warn_open_gaps("KernelSVM", solution.gap, self.tol, "raise max_steps, or scale the data")
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -160,7 +172,11 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         return self.classes_[is_second.astype(int)]
 
     def _check_arguments(self) -> None:
-        check_number("KernelSVM", "C", self.C, 1e-9, 1e9)
+        if isinstance(self.C, str) and self.C != "cv":
+            raise InvalidArgument(f'C of KernelSVM must be a number or "cv"; got {self.C!r}.')
+        if self.C != "cv":
+            check_number("KernelSVM", "C", self.C, 1e-9, 1e9)
+        check_choice("KernelSVM", "loss", self.loss, LOSSES)
         check_choice("KernelSVM", "kernel", self.kernel, (*KERNELS, "precomputed"))
         if not isinstance(self.class_weight, dict):
             check_choice("KernelSVM", "class_weight", self.class_weight, (None, "balanced"))

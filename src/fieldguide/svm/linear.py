@@ -6,7 +6,6 @@ with ℓ the hinge or its square, s the ``intercept_scaling`` and v_i the sample
 class weight. The solver and its symbols are in :mod:`fieldguide.svm.coordinate_descent`.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide.errors import FieldguideWarning
 from fieldguide.svm.c_path import choose_C
+from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
 from fieldguide.svm.equal_rows import group_rows
 from fieldguide.svm.rows import check_weights, share_rows
@@ -101,7 +100,10 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         if not weight.any():
             raise InvalidArgument("sample_weight must not be zero for every row; give some weight.")
         weight = weigh_classes("LinearSVM", self.class_weight, self.classes_, sign, weight)
-        seed, bias = self._seed(), self.intercept_scaling if self.fit_intercept else 0.0
+        seed, bias = (
+            take_seed("LinearSVM", self.random_state),
+            self.intercept_scaling if self.fit_intercept else 0.0,
+        )
         settings: dict[str, Any] = {"loss": self.loss, "intercept_scaling": bias, "tol": self.tol}
         settings |= {"max_iter": self.max_iter, "seed": seed}
         matrix = share_rows(X)
@@ -121,7 +123,8 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
             **settings,
         )
         self._store(solution, groups.spread(solution.alpha) * sign)
-        warn_if_open("LinearSVM", solution.gap, self.tol, self.max_iter)
+        remedy = f"raise max_iter (now {self.max_iter}), lower C, or scale the columns"
+        warn_open_gaps("LinearSVM", solution.gap, self.tol, remedy)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -155,16 +158,6 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         if self.fit_intercept:
             check_number("LinearSVM", "intercept_scaling", self.intercept_scaling, 1e-9, 1e6)
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        generator = self.random_state or np.random.default_rng(0)
-        return int(
-            generator.integers(2**31)
-            if hasattr(generator, "integers")
-            else generator.randint(2**31 - 1)
-        )
-
     def _last_alpha(self, sign: np.ndarray) -> np.ndarray | None:
         """Return where to start: the last solution if it is wanted and is of as many rows."""
         if not self.warm_start or not hasattr(self, "dual_coef_"):
@@ -184,6 +177,19 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def take_seed(owner: str, random_state: Any) -> int:
+    """Return a seed from a whole number, a generator of numbers, or nothing."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return int(random_state or 0)
+    if hasattr(random_state, "integers"):
+        return int(random_state.integers(2**31))
+    if hasattr(random_state, "randint"):
+        return int(random_state.randint(2**31 - 1))
+    raise InvalidArgument(
+        f"random_state of {owner} must be a whole number or a generator; got {random_state!r}."
+    )
 
 
 def encode_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,14 +226,3 @@ def weigh_classes(
         )
     low, high = (float(class_weight.get(label, 1.0)) for label in classes.tolist())
     return check_weights(weight * np.where(sign > 0, high, low), len(sign))
-
-
-def warn_if_open(owner: str, gap: float, tol: float, max_iter: int) -> None:
-    """Warn of a solution that is further from the optimum than asked for."""
-    if gap > tol:
-        warnings.warn(
-            f"{owner} stopped at a relative duality gap of {gap:.2g}, asked for {tol:.2g}; "
-            f"raise max_iter (now {max_iter}), lower C, or scale the columns.",
-            FieldguideWarning,
-            stacklevel=3,
-        )

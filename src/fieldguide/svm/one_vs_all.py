@@ -122,7 +122,7 @@ def train_one_vs_all(
     factors = balance_factors(index, n_classes, weight, class_weight)
     problem = _Problem(
         matrix=matrix,
-        view=_view(matrix),
+        view=view_rows(matrix),
         labels=index,
         cost=float(C) * weight,
         factors=factors,
@@ -155,7 +155,7 @@ def train_one_vs_all(
             alpha = np.where(index == classes[:, None], 0.0, start)
         else:
             alpha = alpha0[classes].toarray().astype(np.float64)
-        return _train_block(problem, classes, alpha)
+        return _train_block(problem, classes, alpha, alpha0 is None)
 
     blocks = range(0, n_classes, _CLASSES_PER_BLOCK)
     # A BLAS of several threads inside several threads is slow, and may sum in another order.
@@ -197,7 +197,7 @@ def balance_factors(
 
 
 def _train_block(
-    problem: _Problem, classes: np.ndarray, alpha: np.ndarray
+    problem: _Problem, classes: np.ndarray, alpha: np.ndarray, is_cold: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, csr_array]:
     """Alternate one matrix product with descent on the unsettled rows of each class."""
     matrix, squared, bias = problem.matrix, problem.squared, problem.bias
@@ -219,7 +219,10 @@ def _train_block(
         label(k)
         _kernels.clip_alpha(cost, squared, alpha[k])
         _kernels.combine(*matrix.layout, rows, sign, alpha[k], bias, w[k])
-    pending, is_first = np.arange(size), True
+        stretch = _best_stretch(alpha[k], w[k], cost, squared)
+        alpha[k] *= stretch
+        w[k] *= w.dtype.type(stretch)
+    pending, is_first = np.arange(size), is_cold
     while len(pending):
         unfinished = []
         for k, margin in zip(
@@ -257,7 +260,19 @@ def _train_block(
     return w, gaps, n_iter, csr_array(alpha)
 
 
-def _view(matrix: Rows) -> Any:
+def _best_stretch(alpha: np.ndarray, w: np.ndarray, cost: np.ndarray, squared: bool) -> float:
+    """Return the factor of α with the largest dual value that its bounds allow."""
+    used = np.flatnonzero(alpha)
+    a, c, room = alpha[used], cost[used], np.inf
+    bend = float(np.square(w, dtype=np.float64).sum())
+    if squared:
+        bend += float((a * a / (2 * c)).sum())
+    elif len(used):
+        room = float((c / a).min())
+    return min(float(a.sum()) / bend, room) if bend > 0 else 1.0
+
+
+def view_rows(matrix: Rows) -> Any:
     """Return the rows as a matrix that can be multiplied, sharing their memory."""
     if matrix.width:
         return matrix.data.reshape(matrix.shape)

@@ -1,6 +1,7 @@
 """Checks of arguments, with messages of one form: what is wrong, what is allowed, what to do."""
 
 from collections.abc import Collection as Choices
+from numbers import Integral
 from typing import Any
 
 from fieldguide.errors import FieldguideError
@@ -23,6 +24,18 @@ def check_number(
         raise InvalidArgument(
             f"{name} of {owner} must be {what} in [{low:g}, {high:g}]; got {value!r}."
         )
+
+
+def check_seed(owner: str, random_state: Any) -> int:
+    """Return a seed from what scikit-learn takes: a whole number, a generator, or None for 0."""
+    if random_state is None or isinstance(random_state, Integral):
+        return int(random_state or 0)
+    for draw in ("integers", "randint"):  # of numpy's newer and older generators
+        if hasattr(random_state, draw):
+            return int(getattr(random_state, draw)(2**31 - 1))
+    raise InvalidArgument(
+        f"random_state of {owner} must be a whole number or a generator; got {random_state!r}."
+    )
 
 
 class InvalidArgument(FieldguideError, ValueError):

@@ -17,13 +17,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._random import to_seed
+from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.kernels import KERNELS
-from fieldguide.svm import Problems, Trained, read_functions, warn_open_gaps
-from fieldguide.svm.c_path import C_GRID, N_FOLDS
-from fieldguide.svm.folds import deal_folds
+from fieldguide.svm import Problems, choose_C, hold_out, read_functions, warn_open_gaps
+from fieldguide.svm.c_path import N_FOLDS, Train
 
 KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
 SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
@@ -33,7 +31,7 @@ _LOG_SCALE_RANGE = (-5.0, 7.0)
 class FlatKey(ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers without a graph.
 
-    Subclasses say how to train (``_train``) and how margins become scores (``_score``).
+    Subclasses say how to train (``_trainer``) and how margins become scores (``_score``).
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
         """
         self._check_arguments()
         X, index = self._read_training_rows(X, y)
-        seed = to_seed(self.random_state)
+        seed = check_seed(type(self).__name__, self.random_state)
         problems = Problems(
             X,
             self.kernel,
@@ -82,18 +80,18 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
             seed=seed,
         )
         weight = self._weigh_rows(index)
-        fold = deal_folds(index, N_FOLDS, seed)
+        folds: dict[str, Any] = {"weight": weight, "score": self._score, "seed": seed}
         if self.C == "cv":
-            scores = self._hold_out(problems, index, weight, fold, C_GRID)
-            self.C_ = choose_C(scores, index)
+            self.C_ = choose_C(problems, self._trainer(index), index, **folds)
         else:
             self.C_ = float(self.C)
-        trained = self._train(problems, index, self.C_, weight)
+        trained = self._trainer(index)(problems, self.C_, weight, None)
         self.functions_ = problems.functions(trained)
         self.duality_gap_ = float(trained.gaps.max())
-        self.scale_, self.held_out_ = None, None
+        self.scale_: float | None = None
+        self.held_out_: HeldOut | None = None
         if self.probability:
-            self._calibrate(problems, index, weight, fold)
+            self._calibrate(problems, index, folds)
         self.graph_ = None
         warn_open_gaps(
             type(self).__name__, trained.gaps, self.tol, "lower C, scale the columns or raise tol"
@@ -117,6 +115,7 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
         scores = self._score(self.functions_at(X)).astype(np.float64)
+        assert self.scale_ is not None
         return softmax(self.scale_ * scores, axis=1)
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
@@ -177,55 +176,23 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
         """Return how many functions tell so many classes apart."""
 
     @abstractmethod
-    def _train(
-        self,
-        problems: Problems,
-        index: np.ndarray,
-        C: float,
-        weight: np.ndarray,
-        start: Trained | None = None,
-    ) -> Trained:
-        """Train the functions; the numbers of the classes in ``index`` are those of classes_."""
+    def _trainer(self, index: np.ndarray) -> Train:
+        """Return how to train the functions of rows with the classes ``index``."""
 
     @abstractmethod
     def _score(self, margins: np.ndarray) -> np.ndarray:
         """Return a score for each class, (n, n_classes), from the margins of the functions."""
 
-    def _calibrate(
-        self, problems: Problems, index: np.ndarray, weight: np.ndarray, fold: np.ndarray
-    ) -> None:
+    def _calibrate(self, problems: Problems, index: np.ndarray, folds: dict[str, Any]) -> None:
         """Fit the scale of the scores to held-out rows, and keep what is said of those."""
         self.scale_ = 1.0
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
-        scores = self._hold_out(problems, index, weight, fold, (self.C_,))[0].astype(np.float64)
+        scores = hold_out(problems, self._trainer(index), index, grid=(self.C_,), **folds)[0]
+        scores = scores.astype(np.float64)
         self.scale_ = fit_scale(scores, index)
         probability = softmax(self.scale_ * scores, axis=1)
         self.held_out_ = HeldOut.from_probabilities(probability, index, N_FOLDS)
-
-    def _hold_out(
-        self,
-        problems: Problems,
-        index: np.ndarray,
-        weight: np.ndarray,
-        fold: np.ndarray,
-        grid: tuple[float, ...],
-    ) -> np.ndarray:
-        """Return scores of rows that were left out of the training, (len(grid), n, n_classes).
-
-        The folds are the same for every C, and each C starts where the last one ended.
-        """
-        scores = np.zeros((len(grid), len(index), len(self.classes_)), dtype=np.float32)
-        for k in np.unique(fold):
-            held_out = np.flatnonzero(fold == k)
-            share = np.where(fold == k, 0.0, weight)
-            trained, last = None, grid[0]
-            for i, C in enumerate(grid):
-                if trained is not None:
-                    trained = trained._replace(beta=trained.beta * (C / last))
-                trained, last = self._train(problems, index, C, share, trained), C
-                scores[i, held_out] = self._score(problems.evaluate(trained, held_out))
-        return scores
 
     def _check_arguments(self) -> None:
         owner = type(self).__name__
@@ -285,13 +252,6 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel not in SIGNED
         return tags
-
-
-def choose_C(scores: np.ndarray, index: np.ndarray) -> float:
-    """Return the C with the best held-out mean accuracy over classes; the smaller of equals."""
-    shares = 1 / np.bincount(index)[index]
-    accuracy = (scores.argmax(axis=2) == index) @ shares
-    return C_GRID[int(np.argmax(np.round(accuracy, 9)))]
 
 
 def fit_scale(scores: np.ndarray, index: np.ndarray) -> float:

@@ -9,7 +9,8 @@ the pool of support rows.
 import numpy as np
 
 from fieldguide.identify.flat import FlatKey
-from fieldguide.svm import FastScorer, LinearFunctions, Problems, Question, Trained
+from fieldguide.svm import FastScorer, LinearFunctions
+from fieldguide.svm.c_path import Train, ask_two_classes, score_two_classes
 
 
 class OneVsAllClassifier(FlatKey):
@@ -89,18 +90,12 @@ class OneVsAllClassifier(FlatKey):
     def _count_functions(n_classes: int) -> int:
         return 1 if n_classes == 2 else n_classes
 
-    def _train(
-        self,
-        problems: Problems,
-        index: np.ndarray,
-        C: float,
-        weight: np.ndarray,
-        start: Trained | None = None,
-    ) -> Trained:
-        if len(self.classes_) > 2:
-            return problems.one_vs_all(index, len(self.classes_), C=C, weight=weight, start=start)
-        sign = np.where(index == 1, 1.0, -1.0)
-        return problems.solve([Question(np.arange(len(index)), sign, weight)], C=C, start=start)
+    def _trainer(self, index: np.ndarray) -> Train:
+        if len(self.classes_) == 2:
+            return ask_two_classes(np.arange(len(index)), np.where(index == 1, 1.0, -1.0))
+        return lambda problems, C, weight, start: problems.one_vs_all(
+            index, len(self.classes_), C=C, weight=weight, start=start
+        )
 
     def _score(self, margins: np.ndarray) -> np.ndarray:
-        return margins if margins.shape[1] > 1 else margins * np.array([-1, 1], margins.dtype)
+        return score_two_classes(margins) if margins.shape[1] == 1 else margins

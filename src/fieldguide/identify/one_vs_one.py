@@ -12,7 +12,8 @@ import numpy as np
 
 from fieldguide._jit import jit
 from fieldguide.identify.flat import FlatKey
-from fieldguide.svm import Problems, Trained, list_pairs
+from fieldguide.svm import list_pairs
+from fieldguide.svm.c_path import Train
 
 
 class OneVsOneClassifier(FlatKey):
@@ -54,15 +55,10 @@ class OneVsOneClassifier(FlatKey):
     def _count_functions(n_classes: int) -> int:
         return n_classes * (n_classes - 1) // 2
 
-    def _train(
-        self,
-        problems: Problems,
-        index: np.ndarray,
-        C: float,
-        weight: np.ndarray,
-        start: Trained | None = None,
-    ) -> Trained:
-        return problems.one_vs_one(index, len(self.classes_), C=C, weight=weight, start=start)
+    def _trainer(self, index: np.ndarray) -> Train:
+        return lambda problems, C, weight, start: problems.one_vs_one(
+            index, len(self.classes_), C=C, weight=weight, start=start
+        )
 
     def _score(self, margins: np.ndarray) -> np.ndarray:
         n_classes = len(self.classes_)

@@ -8,12 +8,12 @@
 - :func:`judge`, :func:`primal_value`, :func:`dual_value`: what a solution is worth
 - :class:`Problems`: many two-class questions about the same rows, linear or kernel
 - :class:`LinearFunctions`, :class:`KernelFunctions`: what they answer, for prediction
-- :func:`choose_C`: C by cross-validation
+- :func:`hold_out`, :func:`choose_C`: cross-validated scores, and the C that does best by them
 - :class:`SigmoidCalibration`: margins to probabilities
 - :class:`FastScorer`: one row against many functions, without checks, for serving
 """
 
-from fieldguide.svm.c_path import choose_C
+from fieldguide.svm.c_path import choose_C, hold_out
 from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
@@ -48,6 +48,7 @@ __all__ = [
     "calibrate_margins",
     "choose_C",
     "dual_value",
+    "hold_out",
     "judge",
     "list_pairs",
     "primal_value",

@@ -1,190 +1,148 @@
-"""C by cross-validation: one warm-started path over a grid, the same folds for every value.
+"""Held-out scores for every C of a grid: one warm-started path, the same folds for every value.
 
 For each fold the problems of increasing C are solved one after the other, each from the dual
-solution of the last one (scaled by the ratio of the two values), on the shared matrix or Gram
-matrix: a fold is an index list, or rows of weight 0, and nothing is copied. The value with the best
-mean accuracy of the classes wins; among equals the smallest, which is the most regular function.
-Many classes at once are in :mod:`fieldguide.svm.one_vs_all_path`.
+solution of the last one, on the shared matrix or Gram matrix: rows that are held out have weight
+0, and nothing is copied. It serves any classifier that is made of binary problems: how to train
+and how margins become scores of classes are arguments.
+
+The C with the best mean accuracy of the classes wins; among equals the smallest, which is the most
+regular function. The ranking needs no exact solutions: a relative gap of 1e-2 is enough for it.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.svm import _kernels
-from fieldguide.svm.coordinate_descent import solve_linear
 from fieldguide.svm.folds import deal_folds
-from fieldguide.svm.rows import Rows, share_rows
-from fieldguide.svm.smo import solve_kernel
+from fieldguide.svm.problems import Problems, Question, Trained
 
 C_GRID = tuple(10.0**k for k in range(-3, 4))
 N_FOLDS = 5
+PATH_TOL = 1e-2
+_ROWS_PER_BLOCK = 1024
+
+# (problems, C, weights of the rows, what the last C got or None) -> functions
+Train = Callable[[Problems, float, np.ndarray, Trained | None], Trained]
+Score = Callable[[np.ndarray], np.ndarray]  # margins of the functions -> a score for each class
+
+
+def ask_two_classes(rows: np.ndarray, sign: np.ndarray) -> Train:
+    """Return how to train the one function that separates ``rows`` by their ``sign``."""
+
+    def train(
+        problems: Problems, C: float, weight: np.ndarray, start: Trained | None = None
+    ) -> Trained:
+        return problems.solve([Question(rows, sign, weight)], C=C, start=start)
+
+    return train
+
+
+def score_two_classes(margins: np.ndarray) -> np.ndarray:
+    """Return the scores of the negative and the positive class from one margin, (n, 2)."""
+    return margins * np.array([-1, 1], margins.dtype)
+
+
+def hold_out(
+    problems: Problems,
+    train: Train,
+    labels: np.ndarray,
+    *,
+    rows: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    score: Score = score_two_classes,
+    grid: Sequence[float] = C_GRID,
+    n_folds: int = N_FOLDS,
+    seed: int = 0,
+) -> np.ndarray:
+    """Return the scores of rows that were left out of the training, for each C of ``grid``.
+
+    Parameters
+    ----------
+    problems : Problems
+        Folds run side by side in its threads; the result does not depend on how many there are.
+    train : callable
+        Such as :func:`ask_two_classes`.
+    labels : ndarray of shape (m,)
+        Class of each row, by which folds are dealt.
+    rows : ndarray of shape (m,), optional
+        The rows that ``labels`` and ``weight`` speak of; all of them by default.
+    weight : ndarray of shape (m,), optional
+    score : callable
+    grid : sequence of float
+        Smallest first.
+    n_folds, seed : int
+
+    Returns
+    -------
+    ndarray of shape (len(grid), m, n_classes), float32
+    """
+    rows = np.arange(problems.n) if rows is None else rows
+    weight = np.ones(len(labels)) if weight is None else weight
+    fold = deal_folds(labels, n_folds, seed)
+    serial = problems.changed(n_jobs=1)
+
+    def walk(k: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        held_out = np.flatnonzero(fold == k)
+        blocks = np.split(held_out, range(_ROWS_PER_BLOCK, len(held_out), _ROWS_PER_BLOCK))
+        share = np.where(fold == k, 0.0, weight)
+        trained, scores = None, []
+        for C in grid:
+            trained = train(serial, C, share, trained)
+            parts = [score(serial.evaluate(trained, rows[block])) for block in blocks]
+            scores.append(np.concatenate(parts).astype(np.float32))
+        return held_out, scores
+
+    # Threads of BLAS inside threads are slow, and may sum in another order.
+    with threadpool_limits(1, "blas"):
+        done = list(map_in_order(walk, np.unique(fold), n_jobs=problems.n_jobs))
+    result = np.empty((len(grid), len(labels), done[0][1][0].shape[1]), dtype=np.float32)
+    for held_out, scores in done:
+        result[:, held_out] = scores
+    return result
 
 
 def choose_C(
-    X: Any,
-    sign: np.ndarray,
-    weight: np.ndarray | None = None,
+    problems: Problems,
+    train: Train,
+    labels: np.ndarray,
     *,
     rows: np.ndarray | None = None,
-    grid: tuple[float, ...] = C_GRID,
+    weight: np.ndarray | None = None,
+    score: Score = score_two_classes,
+    grid: Sequence[float] = C_GRID,
     n_folds: int = N_FOLDS,
-    n_jobs: int = 1,
     seed: int = 0,
-    **settings: Any,
 ) -> float:
-    """Return the value of ``grid`` with the best cross-validated mean accuracy of the two classes.
+    """Return the C of ``grid`` with the best held-out mean accuracy of the classes.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or Rows of shape (n, d)
-    sign : ndarray of shape (n,)
-        -1 or +1.
-    weight : ndarray of shape (n,), optional
-    rows : ndarray of shape (n,), optional
-        The rows of X that ``sign`` and ``weight`` speak of; all of them by default.
-    settings
-        ``loss``, ``intercept_scaling``, ``tol``, ``max_iter`` of
-        :func:`~fieldguide.svm.coordinate_descent.solve_linear`.
+    Arguments as of :func:`hold_out`, with ``labels`` from 0 to n_classes - 1; a class counts by
+    the weight of its rows alone.
 
     Examples
     --------
     >>> X = np.arange(20.0)[:, None] - 9.5
-    >>> choose_C(X, np.sign(X[:, 0]), n_folds=2)
+    >>> index = (X[:, 0] > 0).astype(int)
+    >>> train = ask_two_classes(np.arange(20), 2.0 * index - 1)
+    >>> choose_C(Problems(X), train, index, n_folds=2)
     0.001
     """
-    weight = np.ones(len(sign)) if weight is None else weight
-    margins = path_margins(
-        X, sign, weight, rows=rows, grid=grid, n_folds=n_folds, n_jobs=n_jobs, seed=seed, **settings
+    grid = sorted(grid)
+    loose = problems.changed(tol=max(problems.tol, PATH_TOL))
+    scores = hold_out(
+        loose,
+        train,
+        labels,
+        rows=rows,
+        weight=weight,
+        score=score,
+        grid=grid,
+        n_folds=n_folds,
+        seed=seed,
     )
-    return _best_C(margins, sign, weight, grid)
-
-
-def choose_C_gram(
-    K: np.ndarray,
-    sign: np.ndarray,
-    weight: np.ndarray | None = None,
-    *,
-    grid: tuple[float, ...] = C_GRID,
-    n_folds: int = N_FOLDS,
-    n_jobs: int = 1,
-    seed: int = 0,
-    **settings: Any,
-) -> float:
-    """Return the value of ``grid`` with the best cross-validated mean accuracy of the two classes.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n), float32 or float64, C-contiguous
-        Gram matrix; it is not copied.
-    sign : ndarray of shape (n,)
-        -1 or +1.
-    weight : ndarray of shape (n,), optional
-    settings
-        ``loss``, ``tol``, ``max_steps`` of :func:`~fieldguide.svm.smo.solve_kernel`.
-
-    Examples
-    --------
-    >>> X = np.arange(20.0)[:, None] - 9.5
-    >>> choose_C_gram(X @ X.T, np.sign(X[:, 0]), n_folds=2)
-    0.1
-    """
-    weight = np.ones(len(sign)) if weight is None else weight
-    margins = path_margins_gram(
-        K, sign, weight, grid=grid, n_folds=n_folds, n_jobs=n_jobs, seed=seed, **settings
-    )
-    return _best_C(margins, sign, weight, grid)
-
-
-def _best_C(
-    margins: np.ndarray, sign: np.ndarray, weight: np.ndarray, grid: tuple[float, ...]
-) -> float:
-    """Return the smallest C among those with the best mean accuracy of the two classes."""
-    is_right = (margins > 0) == (sign > 0)
-    scores = np.zeros(len(grid))
-    for side in (-1, 1):
-        share = weight * (sign == side)
-        scores += is_right @ (share / max(share.sum(), 1e-300))
-    return float(sorted(grid)[int(np.argmax(np.round(scores, 12)))])
-
-
-def path_margins(
-    X: Any,
-    sign: np.ndarray,
-    weight: np.ndarray,
-    *,
-    rows: np.ndarray | None = None,
-    grid: tuple[float, ...] = C_GRID,
-    n_folds: int = N_FOLDS,
-    n_jobs: int = 1,
-    seed: int = 0,
-    **settings: Any,
-) -> np.ndarray:
-    """Return the held-out margin of every row for each C, smallest first: (len(grid), n)."""
-    matrix = share_rows(X)
-    chosen = np.arange(matrix.shape[0]) if rows is None else rows
-    fold = deal_folds(sign, n_folds, seed)
-    margins = np.zeros((len(grid), len(sign)))
-
-    def walk(k: int) -> None:
-        train, held_out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        alpha, last = None, 1.0
-        for i, C in enumerate(sorted(grid)):
-            solution = solve_linear(
-                matrix,
-                sign[train],
-                rows=chosen[train],
-                C=C,
-                sample_weight=weight[train],
-                seed=seed,
-                alpha0=None if alpha is None else alpha * (C / last),
-                **settings,
-            )
-            alpha, last = solution.alpha, C
-            margins[i, held_out] = margins_of(matrix, chosen[held_out], solution.w, solution.b)
-
-    list(map_in_order(walk, np.unique(fold), n_jobs=n_jobs))
-    return margins
-
-
-def path_margins_gram(
-    K: np.ndarray,
-    sign: np.ndarray,
-    weight: np.ndarray,
-    *,
-    grid: tuple[float, ...] = C_GRID,
-    n_folds: int = N_FOLDS,
-    n_jobs: int = 1,
-    seed: int = 0,
-    **settings: Any,
-) -> np.ndarray:
-    """Return the held-out margin of every row for each C, smallest first: (len(grid), n)."""
-    fold = deal_folds(sign, n_folds, seed)
-    margins = np.zeros((len(grid), len(sign)))
-
-    def walk(k: int) -> None:
-        held_out = np.flatnonzero(fold == k)
-        beta = None
-        for i, C in enumerate(sorted(grid)):
-            solution = solve_kernel(
-                *(K, sign, np.where(fold == k, 0.0, C * weight)),
-                beta0=beta,
-                **settings,
-            )
-            beta = solution.beta
-            support = np.flatnonzero(beta)
-            values = K[np.ix_(held_out, support)].astype(np.float64)
-            margins[i, held_out] = values @ beta[support] + solution.intercept
-
-    with threadpool_limits(1, "blas"):
-        list(map_in_order(walk, np.unique(fold), n_jobs=n_jobs))
-    return margins
-
-
-def margins_of(matrix: Rows, rows: np.ndarray, w: np.ndarray, b: float) -> np.ndarray:
-    """Return w·x + b of some rows of the shared matrix."""
-    out = np.empty(len(rows))
-    _kernels.evaluate(*matrix.layout, rows, 1.0, np.append(w, w.dtype.type(b)), out)
-    return out
+    weight = np.ones(len(labels)) if weight is None else weight
+    mass = np.bincount(labels, weights=weight)
+    shares = weight / np.maximum(mass[labels], 1e-300)
+    accuracy = (scores.argmax(axis=2) == labels) @ shares
+    return float(grid[int(np.argmax(np.round(accuracy, 9)))])

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import expit
 
 from fieldguide._check import InvalidArgument
-from fieldguide.svm.c_path import N_FOLDS, path_margins
+from fieldguide.svm.c_path import N_FOLDS, ask_two_classes, hold_out
+from fieldguide.svm.problems import Problems
 from fieldguide.svm.rows import check_signs, check_weights
 
 _MAX_STEPS = 100
@@ -51,13 +52,15 @@ def calibrate(
     """Return the sigmoid of a linear SVM, fitted to its cross-validated margins.
 
     ``settings`` are ``loss``, ``intercept_scaling``, ``tol``, ``max_iter`` of
-    :func:`~fieldguide.svm.coordinate_descent.solve_linear`.
+    :class:`~fieldguide.svm.Problems`.
     """
     sign = check_signs(sign, len(sign))
     weight = check_weights(sample_weight, len(sign))
-    margins = path_margins(
-        X, sign, weight, grid=(C,), n_folds=n_folds, n_jobs=n_jobs, seed=seed, **settings
-    )[0]
+    problems = Problems(X, n_jobs=n_jobs, seed=seed, **settings)
+    train = ask_two_classes(np.arange(len(sign)), sign)
+    margins = hold_out(problems, train, sign, weight=weight, grid=(C,), n_folds=n_folds, seed=seed)[
+        0, :, 1
+    ]
     return calibrate_margins(margins, sign, weight, fit_offset=fit_offset)
 
 

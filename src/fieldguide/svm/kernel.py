@@ -20,12 +20,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide.kernels import KERNELS, default_gamma
-from fieldguide.svm.c_path import choose_C_gram
+from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.gram_one_vs_all import check_gram
-from fieldguide.svm.linear import take_seed, weigh_classes
+from fieldguide.svm.linear import weigh_classes
+from fieldguide.svm.problems import Problems
 from fieldguide.svm.smo import LOSSES, solve_kernel
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
@@ -135,11 +136,10 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         K = check_gram("KernelSVM", X if self.kernel == "precomputed" else self._gram(X))
         settings: dict[str, Any] = {"loss": self.loss, "tol": self.tol, "max_steps": self.max_steps}
         if self.C == "cv":
-            folds: dict[str, Any] = {
-                "n_jobs": self.n_jobs,
-                "seed": take_seed("KernelSVM", self.random_state),
-            }
-            self.C_ = choose_C_gram(K, signs, weight, **folds, **settings)
+            problems = Problems(K, "precomputed", n_jobs=self.n_jobs, **settings)
+            train = ask_two_classes(np.arange(len(K)), signs)
+            seed = check_seed("KernelSVM", self.random_state)
+            self.C_ = choose_C(problems, train, index, weight=weight, seed=seed)
         else:
             self.C_ = float(self.C)
         solution = solve_kernel(K, signs, self.C_ * weight, beta0=self._start(len(K)), **settings)

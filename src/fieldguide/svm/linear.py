@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide.svm.c_path import choose_C
+from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
 from fieldguide.svm.equal_rows import group_rows
+from fieldguide.svm.problems import Problems
 from fieldguide.svm.rows import check_weights, share_rows
 
 
@@ -100,23 +101,26 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         if not weight.any():
             raise InvalidArgument("sample_weight must not be zero for every row; give some weight.")
         weight = weigh_classes("LinearSVM", self.class_weight, self.classes_, sign, weight)
-        seed, bias = (
-            take_seed("LinearSVM", self.random_state),
-            self.intercept_scaling if self.fit_intercept else 0.0,
-        )
+        seed = check_seed("LinearSVM", self.random_state)
+        bias = self.intercept_scaling if self.fit_intercept else 0.0
         settings: dict[str, Any] = {"loss": self.loss, "intercept_scaling": bias, "tol": self.tol}
         settings |= {"max_iter": self.max_iter, "seed": seed}
         matrix = share_rows(X)
         groups = group_rows(matrix, sign, weight)
-        settings["rows"] = groups.rows
         if self.C == "cv":
-            self.C_ = choose_C(matrix, groups.sign, groups.weight, **settings)
+            labels = (groups.sign > 0).astype(np.int64)
+            train = ask_two_classes(groups.rows, groups.sign)
+            problems = Problems(matrix, **settings)
+            self.C_ = choose_C(
+                problems, train, labels, rows=groups.rows, weight=groups.weight, seed=seed
+            )
         else:
             self.C_ = float(self.C)
         last = self._last_alpha(sign)
         solution = solve_linear(
             matrix,
             groups.sign,
+            rows=groups.rows,
             C=self.C_,
             sample_weight=groups.weight,
             alpha0=None if last is None else groups.gather(last),
@@ -177,19 +181,6 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
-
-
-def take_seed(owner: str, random_state: Any) -> int:
-    """Return a seed from a whole number, a generator of numbers, or nothing."""
-    if random_state is None or isinstance(random_state, (int, np.integer)):
-        return int(random_state or 0)
-    if hasattr(random_state, "integers"):
-        return int(random_state.integers(2**31))
-    if hasattr(random_state, "randint"):
-        return int(random_state.randint(2**31 - 1))
-    raise InvalidArgument(
-        f"random_state of {owner} must be a whole number or a generator; got {random_state!r}."
-    )
 
 
 def encode_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

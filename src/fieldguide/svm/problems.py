@@ -6,6 +6,7 @@ numbers and signs, and nothing is copied. Solving releases the GIL, so problems 
 in threads; what a problem gets does not depend on how many there are.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from fieldguide.svm.functions import (
     pool_functions,
 )
 from fieldguide.svm.gram_one_vs_all import check_gram, train_one_vs_all_gram
-from fieldguide.svm.one_vs_all import train_one_vs_all
+from fieldguide.svm.one_vs_all import train_one_vs_all, view_rows
 from fieldguide.svm.rows import Rows, share_rows
 from fieldguide.svm.smo import solve_kernel
 
@@ -50,7 +51,7 @@ class Problems:
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d), float32 or float64, C-contiguous
+    X : ndarray, csr_array or Rows of shape (n, d), float32 or float64, C-contiguous
         The rows; their Gram matrix for "precomputed".
     kernel : str
         "linear", "precomputed", or one of :data:`fieldguide.kernels.KERNELS`.
@@ -59,8 +60,14 @@ class Problems:
     loss : {"hinge", "squared_hinge"}
     class_weight : {None, "balanced"}
         "balanced" gives the two sides of each problem the same weight.
+    intercept_scaling : float
+        Of the linear solver, which penalises the intercept; 0 leaves it out.
     tol : float
         Relative duality gap to reach.
+    max_iter : int
+        Largest number of epochs of the linear solver; ``gaps`` say whether it was enough.
+    max_steps : int, optional
+        Largest number of steps of the kernel solver.
     n_jobs : int
         Threads.
     seed : int
@@ -82,16 +89,22 @@ class Problems:
         *,
         loss: str = "squared_hinge",
         class_weight: str | None = None,
+        intercept_scaling: float = 1.0,
         tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_steps: int | None = None,
         n_jobs: int = 1,
         seed: int = 0,
     ) -> None:
-        self.X = X
+        self.X = view_rows(X) if isinstance(X, Rows) else X
         self.kernel = kernel
         self.gamma = find_gamma(X, kernel, gamma)
         self.loss = loss
         self.class_weight = class_weight
+        self.intercept_scaling = intercept_scaling
         self.tol = tol
+        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.n_jobs = n_jobs
         self.seed = seed
         self.n = X.shape[0]
@@ -103,6 +116,12 @@ class Problems:
             self._gram = check_gram("Problems", X)
         else:
             self._gram = kernel_matrix(kernel, self.gamma, X, n_jobs=n_jobs)
+
+    def changed(self, **settings: Any) -> "Problems":
+        """Return the same problems with other settings; the rows are shared."""
+        other = copy.copy(self)
+        vars(other).update(settings)
+        return other
 
     def one_vs_all(
         self,
@@ -117,16 +136,24 @@ class Problems:
 
         ``start`` is what the same rows got with another C.
         """
-        shared = {"C": C, "sample_weight": weight, "class_weight": self.class_weight}
-        shared |= {"loss": self.loss, "tol": self.tol, "n_jobs": self.n_jobs}
+        shared: dict[str, Any] = {"C": C, "sample_weight": weight, "loss": self.loss}
+        shared |= {"class_weight": self.class_weight, "tol": self.tol, "n_jobs": self.n_jobs}
         if self._shared is not None:
-            alpha0 = None if start is None else abs(start.beta)
             found = train_one_vs_all(
-                self._shared, index, n_classes, alpha0=alpha0, seed=self.seed, **shared
+                *(self._shared, index, n_classes),
+                alpha0=None if start is None else abs(start.beta),
+                intercept_scaling=self.intercept_scaling,
+                max_iter=self.max_iter,
+                seed=self.seed,
+                **shared,
             )
             return Trained(_signed(found.alpha, index), found.coef, found.intercept, found.gaps)
-        beta0 = None if start is None else start.beta
-        solved = train_one_vs_all_gram(self._gram, index, n_classes, beta0=beta0, **shared)
+        solved = train_one_vs_all_gram(
+            *(self._gram, index, n_classes),
+            beta0=None if start is None else start.beta,
+            max_steps=self.max_steps,
+            **shared,
+        )
         return Trained(solved.beta, None, solved.intercept, solved.gaps)
 
     def one_vs_one(
@@ -171,13 +198,20 @@ class Problems:
                     C=C,
                     loss=self.loss,
                     sample_weight=weight,
+                    intercept_scaling=self.intercept_scaling,
                     tol=self.tol,
+                    max_iter=self.max_iter,
                     alpha0=None if first is None else np.maximum(first * sign, 0),
                     seed=self.seed,
                 )
                 return linear.alpha * sign, linear.w, linear.b, linear.gap
             found = solve_kernel(
-                self._gram, sign, C * weight, rows=rows, beta0=first, tol=self.tol, loss=self.loss
+                *(self._gram, sign, C * weight),
+                rows=None if len(rows) == self.n else rows,
+                beta0=first,
+                tol=self.tol,
+                max_steps=self.max_steps,
+                loss=self.loss,
             )
             return found.beta, None, found.intercept, found.gap
 

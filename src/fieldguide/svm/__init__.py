@@ -11,7 +11,8 @@
   the same for all classes at once, with held-out margins to calibrate by
 - :func:`warn_open_gaps`: one warning for all problems that stopped too early
 - :class:`SigmoidCalibration`: margins to probabilities
-- :class:`FastScorer`: one row against many functions, without checks, for serving
+- :class:`FastScorer`, :class:`FastKernelScorer`: one row against many functions, without checks,
+  for serving
 """
 
 from fieldguide.svm.c_path import choose_C, choose_C_gram
@@ -21,6 +22,7 @@ from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
 from fieldguide.svm.gap import dual_value, judge, primal_value
 from fieldguide.svm.gram_one_vs_all import GramSolution, train_one_vs_all_gram
 from fieldguide.svm.kernel import KernelSVM
+from fieldguide.svm.kernel_serving import FastKernelScorer
 from fieldguide.svm.linear import LinearSVM
 from fieldguide.svm.one_vs_all import OneVsAllSolution, train_one_vs_all
 from fieldguide.svm.one_vs_all_path import (
@@ -34,6 +36,7 @@ from fieldguide.svm.serving import FastScorer
 from fieldguide.svm.smo import KernelSolution, solve_kernel
 
 __all__ = [
+    "FastKernelScorer",
     "FastScorer",
     "GramSolution",
     "KernelSVM",

@@ -3,6 +3,9 @@
 128 classes of bag-of-words rows at 7 % density. Both are judged by the same relative duality gap;
 scikit-learn's SVC takes a tolerance on the optimality violation instead, which is lowered for each
 sampled class until the judge finds the gap that we ask of ourselves.
+
+Serving: one row at a time against one classifier of two classes with the RBF kernel, SVC.predict
+beside FastKernelScorer with the support rows that SVC found.
 """
 
 import tempfile
@@ -11,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measures import run_alone, spread
+from benchmarks.measures import alternate, run_alone, spread
 from benchmarks.peers import sklearn_precomputed
 from fieldguide.kernels import exponential_chi2_kernel
-from fieldguide.svm import train_one_vs_all_gram
+from fieldguide.svm import FastKernelScorer, train_one_vs_all_gram
 from fieldguide.svm.smo import judge
 
 C, GAP = 10.0, 1e-3
@@ -65,6 +68,33 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         "worst gap, ours": worst,
         "tolerances of SVC": [float(t) for t in tolerances.values()],
         "peak_mb": _peaks() if not tiny else {},
+        "serving": _compare_serving(X[: 200 if tiny else 2000], 5 if tiny else 200, repeats),
+    }
+
+
+def _compare_serving(X: np.ndarray, n_rows: int, n_repeats: int) -> dict:
+    rng = np.random.default_rng(0)
+    gamma = 1 / (2 * float(X.var(axis=0).sum()))
+    svc = sklearn_precomputed.SVC(C=C, gamma=gamma).fit(X, rng.random(len(X)) < 0.5)
+    scorer = FastKernelScorer(
+        *("rbf", gamma, svc.support_vectors_, svc.dual_coef_[0], svc.intercept_, svc.classes_)
+    )
+    singles = X[rng.integers(0, len(X), n_rows)]
+    doubles = singles.astype(np.float64)
+    seconds = alternate(
+        {
+            "fieldguide": lambda: [scorer.predict_one(x) for x in singles],
+            "SVC": lambda: [svc.predict(x[None]) for x in doubles],
+        },
+        n_repeats,
+    )
+    pairs = zip(seconds["fieldguide"], seconds["SVC"], strict=True)
+    same = np.mean([scorer.predict_one(x) == svc.predict(x[None])[0] for x in singles])
+    return {
+        "n_support": len(svc.support_),
+        **{name: spread([s / n_rows * 1e6 for s in v]) for name, v in seconds.items()},
+        "ratio": spread([b / a for a, b in pairs]),
+        "same answers": float(same),
     }
 
 
@@ -79,7 +109,7 @@ import sys, numpy as np
 from benchmarks.measures import peak_mb
 K, y = np.load(sys.argv[1]), np.arange(5000) % 128
 if sys.argv[2] == "ours":
-    from fieldguide.svm import train_one_vs_all_gram
+    from fieldguide.svm import FastKernelScorer, train_one_vs_all_gram
     train_one_vs_all_gram(K, y, 128, C=10.0)
 else:
     from sklearn.svm import SVC
@@ -105,4 +135,11 @@ def table(result: dict) -> str:
         r = result[name]
         lines.append(f"\n{name}: {r['median']:.2f} ({r['least']:.2f}–{r['largest']:.2f})")
     lines.append(f"\npeak MB: {result['peak_mb']}")
+    serving = result["serving"]
+    lines.append(
+        f"\none row at a time, {serving['n_support']} support rows, µs: "
+        f"fieldguide {serving['fieldguide']['median']:.0f}, SVC {serving['SVC']['median']:.0f}; "
+        f"ratio {serving['ratio']['median']:.1f} "
+        f"({serving['ratio']['least']:.1f}–{serving['ratio']['largest']:.1f})"
+    )
     return "\n".join(lines)

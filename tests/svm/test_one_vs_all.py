@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
-from fieldguide.svm import judge, solve_linear, train_one_vs_all
+from fieldguide.svm import (
+    KernelSVM,
+    LinearSVM,
+    choose_C_one_vs_all,
+    judge,
+    solve_linear,
+    train_one_vs_all,
+)
 from fieldguide.svm import one_vs_all as module
 
 
@@ -91,3 +98,34 @@ def test_bad_input_is_one_sentence():
     ):
         with pytest.raises(ValueError, match=message):
             train_one_vs_all(**{"X": X, "index": index, "n_classes": 4, **change})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_wide_indices_are_the_same_matrix(dtype, seed):
+    X, index = draw_kinds(seed)
+    X[np.abs(X) < 1] = 0
+    narrow, wide = csr_matrix(X.astype(dtype)), csr_matrix(X.astype(dtype))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    for loss in ("hinge", "squared_hinge"):
+        one, two = (train_one_vs_all(rows, index, 4, loss=loss) for rows in (narrow, wide))
+        # Sums of single precision may run in another order.
+        np.testing.assert_allclose(one.coef, two.coef, atol=1e-4)
+        sign = np.where(index == 1, 1, -1)
+        # C = 1e4: far enough for the interior-point method, which copies rows.
+        one, two = (solve_linear(rows, sign, loss=loss, C=1e4) for rows in (narrow, wide))
+        assert one.n_iter > 100
+        assert one.primal == pytest.approx(two.primal, rel=2e-3)
+    mixed = csr_matrix(X.astype(dtype))
+    mixed.indptr = mixed.indptr.astype(np.int64)
+    one, two = (train_one_vs_all(rows, index, 4) for rows in (narrow, mixed))
+    np.testing.assert_allclose(one.coef, two.coef, atol=1e-4)
+    for rows in (narrow, wide):
+        svm = LinearSVM(C="cv").fit(rows, sign)
+        assert svm.duality_gap_ <= 1e-3
+        np.testing.assert_array_equal(svm.predict(wide), svm.predict(narrow))
+    positive = [abs(rows) for rows in (narrow, wide)]
+    positive[1].indices = positive[1].indices.astype(np.int64)
+    one, two = (KernelSVM(kernel="chi2").fit(rows, sign) for rows in positive)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    margins = [choose_C_one_vs_all(rows, index, 4, grid=(1.0,))[1] for rows in (narrow, wide)]
+    np.testing.assert_allclose(*margins, atol=1e-3)

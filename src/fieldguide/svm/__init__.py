@@ -10,7 +10,8 @@
 - :class:`LinearFunctions`, :class:`KernelFunctions`: what they answer, for prediction
 - :func:`hold_out`, :func:`choose_C`: cross-validated scores, and the C that does best by them
 - :class:`SigmoidCalibration`: margins to probabilities
-- :class:`FastScorer`: one row against many functions, without checks, for serving
+- :class:`FastScorer`, :class:`FastKernelScorer`: one row against many functions, without checks,
+  for serving
 """
 
 from fieldguide.svm.c_path import choose_C, hold_out
@@ -21,6 +22,7 @@ from fieldguide.svm.functions import Functions, KernelFunctions, LinearFunctions
 from fieldguide.svm.gap import dual_value, judge, primal_value
 from fieldguide.svm.gram_one_vs_all import GramSolution, train_one_vs_all_gram
 from fieldguide.svm.kernel import KernelSVM
+from fieldguide.svm.kernel_serving import FastKernelScorer
 from fieldguide.svm.linear import LinearSVM
 from fieldguide.svm.one_vs_all import OneVsAllSolution, train_one_vs_all
 from fieldguide.svm.problems import Problems, Question, Trained, list_pairs
@@ -29,6 +31,7 @@ from fieldguide.svm.serving import FastScorer
 from fieldguide.svm.smo import KernelSolution, solve_kernel
 
 __all__ = [
+    "FastKernelScorer",
     "FastScorer",
     "Functions",
     "GramSolution",

@@ -16,8 +16,9 @@
 One epoch visits the active rows in random order and minimises over one α_i each. Rows that rest
 at a bound leave the active set. When the gap of the active rows is small, the gap of all rows is
 measured; the search ends there or goes on with every row that is not settled. After 100 epochs
-without success (columns of very different scale, or a large C) the unsettled rows are solved by
-:mod:`fieldguide.svm.interior_point` where they are few enough to be copied.
+without success (long rows, columns of very different scale, or a large C) the unsettled rows are
+solved by :mod:`fieldguide.svm.interior_point` where they are few enough to be copied, and again
+with those that come up, while that helps.
 
 Reference: C.-J. Hsieh et al., "A dual coordinate descent method for large-scale linear SVM",
 ICML 2008.
@@ -49,6 +50,7 @@ _EPOCHS_PER_CHECK = 20
 PATIENCE = 100
 _REFINED_ENTRIES = 10_000_000
 _REFINED_SIDE = 1000
+_PROGRESS = 0.02
 
 
 class LinearSolution(NamedTuple):
@@ -137,7 +139,7 @@ def _solve(
     margin = np.zeros(len(rows))
     active = np.empty(len(rows), dtype=np.int64)
     state = np.array([seed], dtype=np.uint64)
-    n_iter, next_refinement = 0, PATIENCE
+    n_iter, next_refinement, last_dual = 0, PATIENCE, -np.inf
     while True:
         _kernels.combine(*matrix.layout, rows, sign, alpha, bias, w)
         if w.any():
@@ -150,13 +152,14 @@ def _solve(
             break
         n_active = _kernels.choose_active(margin, sign, cost, squared, alpha, 0.0, active)
         if n_iter >= next_refinement:
-            next_refinement = 2 * n_iter
             problem = (matrix, rows, sign, cost, squared, bias, alpha)
-            refined = refine(*problem, w, active[:n_active], 0.1 * tol)
+            refined = refine(*problem, w, active[:n_active], 0.1 * tol * max(dual, 1e-6 * primal))
             if refined is not None:
                 alpha = keep_better(*problem, dual, refined)
                 n_iter += 1
+                next_refinement, last_dual = plan_refinement(n_iter, primal, dual, last_dual), dual
                 continue
+            next_refinement = 2 * n_iter
         target = primal * max(_INNER_SHARE * tol, 0.1 * gap)
         n_iter += _kernels.descend(
             *matrix.layout,
@@ -176,11 +179,11 @@ def refine(
     alpha: np.ndarray,
     w: np.ndarray,
     active: np.ndarray,
-    tol: float,
+    goal: float,
 ) -> np.ndarray | None:
     """Return α with its active entries solved by an interior-point method, the rest as it is.
 
-    None where the active rows are too many for that.
+    ``goal`` is the absolute gap that the active rows may keep. None where they are too many.
     """
     m, d = len(active), matrix.shape[1]
     if m == 0 or m * (d + 1) > _REFINED_ENTRIES or min(m, d) > _REFINED_SIDE:
@@ -193,8 +196,14 @@ def refine(
     curve = 1 / (2 * cost[active]) if squared else np.zeros(m)
     top = np.full(m, np.inf) if squared else cost[active]
     refined = alpha.copy()
-    refined[active] = solve_box(Z, 1 - Z @ fixed, curve, top, tol)
+    refined[active] = solve_box(Z, 1 - Z @ fixed, curve, top, goal)
     return refined
+
+
+def plan_refinement(n_iter: int, primal: float, dual: float, last_dual: float) -> int:
+    """Return the epoch to refine again: at once, with the rows that have come up since, for as long
+    as the dual value rises by a share of the gap; else after as many epochs again."""
+    return n_iter if dual - last_dual >= _PROGRESS * (primal - dual) else 2 * n_iter
 
 
 def keep_better(

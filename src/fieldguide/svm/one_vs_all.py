@@ -26,6 +26,7 @@ from fieldguide.svm.coordinate_descent import (
     PATIENCE,
     check_settings,
     keep_better,
+    plan_refinement,
     refine,
     relative_gap,
     solve_linear,
@@ -205,7 +206,7 @@ def _train_block(
     size = len(classes)
     w = np.zeros((size, d + 1), dtype=matrix.data.dtype)
     gaps, n_iter = np.ones(size), np.zeros(size, dtype=np.int64)
-    patience = np.full(size, PATIENCE)
+    patience, last_dual = np.full(size, PATIENCE), np.full(size, -np.inf)
     states = np.uint64(problem.seed) + classes.astype(np.uint64)[:, None]
     rows, active = np.arange(n), np.empty(n, dtype=np.int64)
     sign, cost = np.empty(n), np.empty(n)
@@ -235,17 +236,20 @@ def _train_block(
                 continue
             unfinished.append(k)
             if n_iter[k] >= patience[k]:
-                patience[k] = 2 * n_iter[k]
                 n_active = _kernels.choose_active(
                     margin, sign, cost, squared, alpha[k], 0.0, active
                 )
                 problem_k = (matrix, rows, sign, cost, squared, bias, alpha[k])
-                refined = refine(*problem_k, w[k], active[:n_active], 0.1 * problem.tol)
+                goal = 0.1 * problem.tol * max(dual, 1e-6 * primal)
+                refined = refine(*problem_k, w[k], active[:n_active], goal)
                 if refined is not None:
                     alpha[k] = keep_better(*problem_k, dual, refined)
                     _kernels.combine(*matrix.layout, rows, sign, alpha[k], bias, w[k])
                     n_iter[k] += 1
+                    patience[k] = plan_refinement(n_iter[k], primal, dual, last_dual[k])
+                    last_dual[k] = dual
                     continue
+                patience[k] = 2 * n_iter[k]
             n_active = _kernels.choose_worst(
                 margin, sign, cost, squared, alpha[k], is_first, active
             )

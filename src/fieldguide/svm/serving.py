@@ -18,14 +18,18 @@ the answer is that of the full product.
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from fieldguide._check import InvalidArgument
 from fieldguide._jit import jit
-from fieldguide.svm._kernels import row_dot
 
 # Of |w| |x|: what the sums of single precision may lose.
-_ROUNDING = 1e-5
+_ROUNDING = np.float32(1e-5)
+_NO_FRACTION = np.float32(1.5 * 2**23)
+# Outside of these sizes squares vanish or overflow in single precision, and bounds with them: all
+# functions are evaluated.
+_SMALLEST, _LARGEST = np.float32(1e-12), np.float32(1e15)
 
 
 class FastScorer:
@@ -65,16 +69,17 @@ class FastScorer:
         self._kept = np.linalg.norm(rounded, axis=1).astype(np.float32)
         # The largest sum of products must fit in 32 bits.
         self._top = float(min(32767, (2**31 - 1) // (127 * max(self.coef.shape[1], 1))))
+        self._arguments = (
+            *(self.coef.reshape(-1), self.intercept, self._bytes, self._unit),
+            *(self._lost, self._kept, self._top),
+        )
 
     def best(self, x: np.ndarray) -> int:
         """Return the number of the largest function at one row, a float32 array (n_features,).
 
         ``x`` must be finite and contiguous; nothing is checked.
         """
-        return _best(
-            *(self.coef.reshape(-1), self.intercept, self._bytes, self._unit),
-            *(self._lost, self._kept, self._top, x),
-        )
+        return _best(*self._arguments, x)
 
     def predict_one(self, x: np.ndarray) -> Any:
         """Return the class of one row, as :meth:`best` takes it."""
@@ -99,35 +104,115 @@ def _whole_dots(bytes_, rounded, out):
         out[k] = total
 
 
+@numba.njit(nogil=True)
+def _largest_size(x):
+    """Return max |x|. The bits of floats above 0 are ordered as whole numbers are, whose maximum
+    the vector unit can take."""
+    bits = x.view(np.int32)
+    largest = np.int32(0)
+    for j in range(bits.shape[0]):
+        size = bits[j] & np.int32(0x7FFFFFFF)
+        largest = size if size > largest else largest
+    out = np.empty(1, dtype=np.int32)
+    out[0] = largest
+    return out.view(np.float32)[0]
+
+
+@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _sum_squares(x):
+    total = np.float32(0)
+    for j in range(x.shape[0]):
+        total += x[j] * x[j]
+    return total
+
+
+@numba.njit(nogil=True)
+def _round_row(x, per_unit, unit, rounded, left):
+    """Write x in whole units to ``rounded``, and what that leaves out to ``left``. O(d)."""
+    for j in range(x.shape[0]):
+        # Numbers this large have no digits after the point: the sum rounds, without a call.
+        whole = (x[j] * per_unit + _NO_FRACTION) - _NO_FRACTION
+        rounded[j] = np.int16(whole)
+        left[j] = x[j] - whole * unit
+
+
+@numba.njit(nogil=True)
+def _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score, high):
+    """Write approximate scores and upper bounds of the exact ones. O(K)."""
+    for k in range(dots.shape[0]):
+        value = unit[k] * x_unit * np.float32(dots[k]) + intercept[k]
+        score[k] = value
+        high[k] = value + (lost[k] * norm + kept[k] * missed + _ROUNDING * abs(value))
+
+
 @jit
 def _best(coef, intercept, bytes_, unit, lost, kept, top, x):
     """Return argmax_k coef_k · x + intercept_k. O(K d / 4) bytes of memory read."""
     n_classes, d = bytes_.shape
-    largest = np.float32(0)
-    for j in range(d):
-        largest = max(largest, abs(x[j]))
-    x_unit = largest / np.float32(top) if largest > 0 else np.float32(1)
-    rounded = np.empty(d, dtype=np.int16)
-    norm, missed = 0.0, 0.0
-    for j in range(d):
-        rounded[j] = np.int16(np.rint(x[j] / x_unit))
-        norm += x[j] * x[j]
-        missed += (x[j] - rounded[j] * x_unit) ** 2
-    norm, missed = np.sqrt(norm), np.sqrt(missed)
+    largest = _largest_size(x)
+    if not _SMALLEST < largest < _LARGEST:
+        return _best_of_all(coef, intercept, d, x)
+    x_unit = largest / np.float32(top)
+    rounded, left = np.empty(d, dtype=np.int16), np.empty(d, dtype=np.float32)
+    _round_row(x, np.float32(top) / largest, x_unit, rounded, left)
+    # A little more than the norms: sums of single precision may be too small.
+    norm = np.float32(1.0001) * np.sqrt(_sum_squares(x))
+    missed = np.float32(1.0001) * np.sqrt(_sum_squares(left))
     dots = np.empty(n_classes, dtype=np.int32)
     _whole_dots(bytes_, rounded, dots)
+    score = np.empty(n_classes, dtype=np.float32)
     high = np.empty(n_classes, dtype=np.float32)
-    floor = -np.inf
+    _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score, high)
+    # The likeliest first: its exact score rules out nearly all others.
+    winner = _place_largest(score)
+    winning = _score(coef, intercept, d, winner, x)
     for k in range(n_classes):
-        score = unit[k] * x_unit * np.float32(dots[k]) + intercept[k]
-        error = lost[k] * norm + kept[k] * missed + _ROUNDING * abs(score)
-        high[k] = score + error
-        floor = max(floor, score - error)
-    winner, winning = 0, -np.inf
-    none, width = np.empty(0, dtype=np.uint32), d
-    for k in range(n_classes):
-        if high[k] >= floor:
-            score = row_dot(coef, none, np.empty(0, dtype=np.int64), width, k, x) + intercept[k]
-            if score > winning:
-                winner, winning = k, score
+        if high[k] >= winning and k != winner:
+            value = _score(coef, intercept, d, k, x)
+            if value > winning or (value == winning and k < winner):
+                winner, winning = k, value
     return winner
+
+
+@numba.njit(nogil=True)
+def _score(coef, intercept, d, k, x):
+    """Return w_k·x + b_k. O(d)."""
+    return _dot(coef[k * d : (k + 1) * d], x) + intercept[k]
+
+
+@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _dot(w, x):
+    total = np.float32(0)
+    for j in range(x.shape[0]):
+        total += w[j] * x[j]
+    return total
+
+
+@numba.njit(nogil=True)
+def _best_of_all(coef, intercept, d, x):
+    """Return the largest function by evaluating all. O(K d)."""
+    winner, winning = 0, _score(coef, intercept, d, 0, x)
+    for k in range(1, intercept.shape[0]):
+        value = _score(coef, intercept, d, k, x)
+        if value > winning:
+            winner, winning = k, value
+    return winner
+
+
+@numba.njit(nogil=True)
+def _place_largest(values):
+    """Return the first place of the largest value. O(K); four maxima do not wait for each other."""
+    n = len(values)
+    a = b = c = d = np.float32(-np.inf)
+    for k in range(0, n - 3, 4):
+        a = values[k] if values[k] > a else a
+        b = values[k + 1] if values[k + 1] > b else b
+        c = values[k + 2] if values[k + 2] > c else c
+        d = values[k + 3] if values[k + 3] > d else d
+    for k in range(n - n % 4, n):
+        a = values[k] if values[k] > a else a
+    largest = max(max(a, b), max(c, d))
+    for k in range(n):
+        if values[k] == largest:
+            return k
+    return 0

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from fieldguide.svm import (
     KernelSVM,
     LinearSVM,
-    choose_C_one_vs_all,
+    Problems,
     judge,
     solve_linear,
     train_one_vs_all,
@@ -127,5 +127,6 @@ def test_wide_indices_are_the_same_matrix(dtype, seed):
     positive[1].indices = positive[1].indices.astype(np.int64)
     one, two = (KernelSVM(kernel="chi2").fit(rows, sign) for rows in positive)
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
-    margins = [choose_C_one_vs_all(rows, index, 4, grid=(1.0,))[1] for rows in (narrow, wide)]
+    shared = [Problems(rows) for rows in (narrow, wide)]
+    margins = [p.evaluate(p.one_vs_all(index, 4, C=1.0), np.arange(len(index))) for p in shared]
     np.testing.assert_allclose(*margins, atol=1e-3)

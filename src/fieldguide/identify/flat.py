@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
@@ -20,7 +20,15 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.kernels import KERNELS
-from fieldguide.svm import Problems, choose_C, hold_out, read_functions, warn_open_gaps
+from fieldguide.svm import (
+    FastKernelScorer,
+    LinearFunctions,
+    Problems,
+    choose_C,
+    hold_out,
+    read_functions,
+    warn_open_gaps,
+)
 from fieldguide.svm.c_path import N_FOLDS, Train
 
 KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
@@ -122,9 +130,32 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
         """Return the class of each row of an array that is known to be right, for serving.
 
         Nothing is checked: ``X`` must be a finite, C-contiguous float32 array of shape
-        (n, n_features). For such arrays the answers are those of :meth:`predict`.
+        (n, n_features), not negative where the kernel asks for that. A single row takes a compiled
+        path of its own (:class:`~fieldguide.svm.FastScorer`,
+        :class:`~fieldguide.svm.FastKernelScorer`). For such arrays the answers are those of
+        :meth:`predict`, but for scores that are equal to single precision.
         """
-        return self.classes_[self._score(self.functions_.evaluate(X)).argmax(axis=1)]
+        margins = self._serve_row(X[0]) if len(X) == 1 else self.functions_.evaluate(X)
+        return self.classes_[self._score(margins).argmax(axis=1)]
+
+    def _serve_row(self, x: np.ndarray) -> np.ndarray:
+        """Return the margins of one row, (1, n_functions), by the fastest way there is."""
+        functions = self.functions_
+        if isinstance(functions, LinearFunctions):
+            return (functions.coef @ x + functions.intercept)[None]
+        if functions.pool is None or issparse(functions.pool) or not len(functions.pool):
+            return functions.evaluate(x[None])
+        made_for, scorer = self.__dict__.get("_scorer", (None, None))
+        if made_for is not functions:
+            scorer = FastKernelScorer(
+                functions.kernel,
+                functions.gamma,
+                functions.pool,
+                functions.coef.toarray(),
+                functions.intercept,
+            )
+            self._scorer: Any = (functions, scorer)
+        return scorer.scores(x)[None].astype(np.float64)
 
     def decision_path(self, X: Any) -> csr_array:
         """Return which functions are evaluated for each row, (n, n_functions): all of them."""

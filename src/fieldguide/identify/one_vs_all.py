@@ -6,6 +6,8 @@ Two classes are one problem. The rows or their Gram matrix are shared by all pro
 the pool of support rows.
 """
 
+from typing import Any
+
 import numpy as np
 
 from fieldguide.identify.flat import FlatKey
@@ -68,23 +70,15 @@ class OneVsAllClassifier(FlatKey):
     """
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class of each row of an array that is known to be right, for serving.
-
-        Nothing is checked: ``X`` must be a finite, C-contiguous float32 array of shape
-        (n, n_features). For such arrays the answers are those of :meth:`predict`. A single row
-        against many linear functions is read as bytes first: see
-        :class:`~fieldguide.svm.FastScorer`.
-        """
-        if len(X) == 1 and isinstance(self.functions_, LinearFunctions) and len(self.classes_) > 2:
-            return self.classes_[[self._serve(self.functions_).best(X[0])]]
-        return super().fast_predict(X)
-
-    def _serve(self, functions: LinearFunctions) -> FastScorer:
-        """Return the scorer of the functions, made at the first call."""
-        scorer: FastScorer | None = self.__dict__.get("_scorer")
-        if scorer is None or scorer.coef is not functions.coef:
-            scorer = self._scorer = FastScorer(functions.coef, functions.intercept)
-        return scorer
+        """As of every flat key; see :meth:`FlatKey.fast_predict`."""
+        functions = self.functions_
+        if len(X) > 1 or len(self.classes_) == 2 or not isinstance(functions, LinearFunctions):
+            return super().fast_predict(X)
+        made_for, scorer = self.__dict__.get("_scorer", (None, None))
+        if made_for is not functions:
+            scorer = FastScorer(functions.coef, functions.intercept)
+            self._scorer: Any = (functions, scorer)
+        return self.classes_[[scorer.best(X[0])]]
 
     @staticmethod
     def _count_functions(n_classes: int) -> int:

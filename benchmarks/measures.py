@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow", "numba")
+PACKAGES = (
+    *("fieldguide", "numpy", "scipy", "scikit-learn", "scikit-image", "onnxruntime", "Pillow"),
+    *("numba", "opencv-python-headless"),
+)
 
 
 def alternate(contestants: dict[str, Callable[[], Any]], n_repeats: int) -> dict[str, list[float]]:
@@ -55,9 +58,16 @@ def machine() -> dict[str, Any]:
         "cpu": cpu,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "versions": {package: metadata.version(package) for package in PACKAGES},
+        "versions": {package: _version(package) for package in PACKAGES},
         "blas": blas,
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def peak_mb() -> float:

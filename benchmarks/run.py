@@ -25,6 +25,11 @@ PROBLEMS = (
     "gram",
     "linear_svm",
     "kernel_svm",
+    "dense_sift",
+    "bag_of_words",
+    "descriptors",
+    "classifier_pool",
+    "caltech_features",
 )
 
 

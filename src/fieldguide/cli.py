@@ -129,6 +129,13 @@ def build(
             show_default=False,
         ),
     ] = None,
+    features: Annotated[
+        str,
+        typer.Option(
+            help="What images are compared by: 'auto', or one or more of deep, words, hog, gist, "
+            "texture, color joined by '+'. 'auto' is deep, unless that does poorly on a sample."
+        ),
+    ] = "auto",
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
@@ -153,7 +160,12 @@ def build(
     )
     with _Reporter(quiet=as_json) as report:
         guide = _build(
-            collection, out, report, title=title, embedder=embedder, seed=seed, n_jobs=jobs
+            *(collection, out, report),
+            title=title,
+            features=features,
+            embedder=embedder,
+            seed=seed,
+            n_jobs=jobs,
         )
     if as_json:
         _print_json({**guide.about, "guide": str(out), "summary": guide.summary})

@@ -1,9 +1,15 @@
-"""Data sets: the specimens drawn by our own code, resolved on first use."""
+"""Data sets: specimens drawn by our own code, and loaders of known releases; made on first use."""
 
 from importlib import import_module
 from typing import Any
 
-_HOME = {"load_specimens": "specimens", "load_specimen_clips": "clips"}
+_HOME = {
+    "load_caltech": "caltech",
+    "load_cub200": "cub200",
+    "load_specimen_clips": "clips",
+    "load_specimens": "specimens",
+    "load_sun397": "sun397",
+}
 
 __all__ = sorted(_HOME)
 

@@ -1,5 +1,27 @@
 """Image to numbers: each column has a name and, where it has one, a window of the image."""
 
+from fieldguide.features.bag_of_words import BagOfWords
+from fieldguide.features.classifier_pool import ClassifierPool
+from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.deep import DeepFeatures
+from fieldguide.features.dense_sift import DenseSIFT, dense_sift
+from fieldguide.features.gist import Gist
+from fieldguide.features.hog import SpatialHOG, hog
+from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.stack import FeatureStack
+from fieldguide.features.words_plate import draw_words_plate
 
-__all__ = ["DeepFeatures"]
+__all__ = [
+    "BagOfWords",
+    "ClassifierPool",
+    "ColorHistogram",
+    "DeepFeatures",
+    "DenseSIFT",
+    "FeatureStack",
+    "Gist",
+    "LocalBinaryPatterns",
+    "SpatialHOG",
+    "dense_sift",
+    "draw_words_plate",
+    "hog",
+]

@@ -126,6 +126,23 @@ def iterate_images(X: Collection | Iterable[Any], at_least_px: int = 512) -> Ite
         yield _decode(i, source, at_least_px)
 
 
+def draw_sources(
+    X: Collection | Iterable[Any], n: int, rng: np.random.Generator
+) -> list[tuple[int, Any]]:
+    """Return n of the undecoded images of X and their places, each set of n as likely as another.
+
+    X is walked through once and n of its items are held at a time, whatever it is; so the same
+    pictures are drawn from a list, from a folder and from a generator.
+    """
+    chosen: list[tuple[int, Any]] = []
+    for i, source in _sources(X):
+        if i < n:
+            chosen.append((i, source))
+        elif (place := int(rng.integers(i + 1))) < n:
+            chosen[place] = (i, source)
+    return sorted(chosen, key=lambda item: item[0])
+
+
 def shrink(image: Image.Image | np.ndarray, max_side_px: int | None) -> np.ndarray:
     """Return the pixels of a picture whose longer side is at most ``max_side_px``."""
     if isinstance(image, np.ndarray):

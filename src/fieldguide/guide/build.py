@@ -25,19 +25,15 @@ from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.network import Network
 from fieldguide.features.properties import FORMAT_NAMES
+from fieldguide.features.stack import split_parts
 from fieldguide.features.vocabulary import load_vocabulary
 from fieldguide.features.words import YES, AttributeMatrix, WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import write_catalogue
 from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
 from fieldguide.guide.journal import Journal
-from fieldguide.guide.summaries import (
-    count_confusions,
-    make_branches,
-    make_kinds,
-    normalise_rows,
-    typicality,
-)
+from fieldguide.guide.rows import AUTO, Rows, gather_rows
+from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
 from fieldguide.identify import HeldOut, OneVsAllClassifier
 
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
@@ -57,12 +53,15 @@ class Settings:
     embedder: str | None = None
     n_jobs: int = -1
     title: str | None = None
+    features: str = AUTO
 
 
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
     """Build the guide of ``collection`` in the folder ``out``."""
     started = time.monotonic()
     _check_target(collection, out)
+    if settings.features != AUTO:
+        split_parts(settings.features)
     out.mkdir(parents=True, exist_ok=True)
     progress("opening the network", 0, 1)
     network = Network(settings.embedder)
@@ -73,7 +72,13 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
         measure_missing(collection, network, journal, earlier, out, settings.n_jobs, progress)
         stage = files.start_stage(out)
         table = collect(collection, journal, earlier, stage)
-        info = _describe(collection, table, settings, network, stage, progress)
+        rows = gather_rows(
+            *(collection, table, journal, earlier, out, stage, progress),
+            features=settings.features,
+            seed=settings.seed,
+            n_jobs=settings.n_jobs,
+        )
+        info = _describe(collection, table, rows, settings, network, stage, progress)
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
         earlier.close()
@@ -111,13 +116,14 @@ def _check_target(collection: Collection, out: Path) -> None:
 def _describe(
     collection: Collection,
     table: Table,
+    rows: Rows,
     settings: Settings,
     network: Network,
     stage: Path,
     progress: Progress,
 ) -> dict[str, Any]:
     """Compute and stage everything that follows from the measurements; return guide.json."""
-    X = normalise_rows(table.features["embedding"])
+    X = rows.X
     progress("finding words", 0, 1)
     words, word_model = _find_words(collection, table)
     progress("growing the tree", 0, 1)
@@ -159,6 +165,9 @@ def _describe(
         "seed": settings.seed,
         "settings": {
             "embedder": settings.embedder and Path(settings.embedder).name,
+            "features": rows.parts,
+            "features_asked": settings.features,
+            "features_because": rows.why,
             "key": "one-vs-all" if key is not None else None,
             "key_C": KEY_C,
             "tree": "agglomerative, Ward",
@@ -171,7 +180,7 @@ def _describe(
         "n_branches": len(branches) - 1,
         "n_words": len(words.names),
         "n_unreadable": len(table.failed),
-        "features": [*sorted(table.features), "attributes"],
+        "features": [*sorted(table.features), "attributes", *(["rows"] if rows.stack else [])],
         "accuracy": held_out.accuracy if held_out else None,
         "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,
         "n_folds": held_out.n_folds if held_out else None,

@@ -4,8 +4,8 @@
 
     guide.json              format version, settings, seed, versions, fingerprint, accuracy
     catalogue.sqlite        specimens, attributes, branches, kinds, files that were skipped
-    features/*.npy          embedding, logits, properties, attributes: a row per specimen
-    models/                 key.safetensors + key.json, words.json
+    features/*.npy          embedding, logits, properties, attributes, rows: a row per specimen
+    models/                 key.safetensors + key.json, words.json, stack.safetensors + stack.json
     pictures/               thumbnails, named by the digest of the image
     build.journal           while a build is under way
 
@@ -31,6 +31,7 @@ INFO = "guide.json"
 CATALOGUE = "catalogue.sqlite"
 KEY = "models/key"
 WORDS = "models/words.json"
+STACK = "models/stack"
 
 
 def feature_file(name: str) -> str:

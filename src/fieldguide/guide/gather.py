@@ -6,7 +6,7 @@ What an earlier guide or an interrupted build has measured already is taken from
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -36,7 +36,13 @@ class Table:
 class Earlier:
     """The guide that stands in the folder already: unchanged images are not measured again."""
 
-    def __init__(self, catalogue: Catalogue | None, features: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue | None,
+        features: dict[str, np.ndarray],
+        info: dict[str, Any] | None = None,
+    ) -> None:
+        self.info = info or {}
         self._catalogue = catalogue
         self._features = features
         self._rows = catalogue.stamps() if catalogue else {}
@@ -54,7 +60,7 @@ class Earlier:
             features = {name: files.read_features(out, name, info["n_specimens"]) for name in names}
         except GuideError:
             return cls(None, {})
-        return cls(catalogue, features)
+        return cls(catalogue, features, info)
 
     def has(self, path: str, stamp: str) -> bool:
         """Whether this very file was seen, read or not."""
@@ -72,6 +78,12 @@ class Earlier:
             for name in ("properties", "embedding", "logits")
         }
         return self._catalogue.measured(row, arrays)
+
+    def row(self, file: str) -> np.ndarray | None:
+        """Return the row of a file (path, NUL, stamp), or None."""
+        if "rows" not in self._features or file not in self._rows:
+            return None
+        return np.array(self._features["rows"][self._rows[file]])
 
     def close(self) -> None:
         """Let go of the catalogue."""
@@ -109,7 +121,7 @@ def collect(collection: Collection, journal: Journal, earlier: Earlier, stage: P
     failed = [(path, reason, "") for path, reason in collection.skipped]
     good: list[int] = []
     records: list[Measured] = []
-    writers = {name: _MatrixWriter() for name in ("embedding", "logits", "properties")}
+    writers = {name: MatrixWriter() for name in ("embedding", "logits", "properties")}
     for i, item in enumerate(collection.items):
         if done.get(item.path) == item.stamp:
             record = journal.read(item.path)
@@ -138,7 +150,7 @@ def collect(collection: Collection, journal: Journal, earlier: Earlier, stage: P
     return Table(records, kinds, good, features, sorted(failed), pictures)
 
 
-class _MatrixWriter:
+class MatrixWriter:
     """Writes the rows of a float32 matrix to a .npy file, one by one.
 
     How many there will be is known only at the end: the header is written then, over a blank of

@@ -16,11 +16,13 @@ from scipy.special import softmax
 from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features.network import Network, Outputs
+from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.measure import LARGE_PX, describe_image
+from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable
 from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
@@ -77,6 +79,7 @@ class Guide:
         title: str | None = None,
         seed: int = 0,
         embedder: str | os.PathLike | None = None,
+        features: str = "auto",
         n_jobs: int = -1,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
@@ -96,6 +99,11 @@ class Guide:
             Of everything random.
         embedder : path, optional
             ONNX file in place of the built-in network.
+        features : str
+            What specimens are compared by: "auto", or one or more of deep, words, hog, gist,
+            texture, color joined by ``+``; see :class:`~fieldguide.features.FeatureStack`.
+            "auto" is deep, unless that names too few specimens of a sample rightly and
+            others do better.
         n_jobs : int
             Threads; -1 is all cores. The guide does not depend on it.
         progress : callable, optional
@@ -104,7 +112,7 @@ class Guide:
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
         network = None if embedder is None else os.fspath(embedder)
-        settings = Settings(seed, network, n_jobs, title)
+        settings = Settings(seed, network, n_jobs, title, features)
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
         guide._embedder_path = network
@@ -235,8 +243,9 @@ class Guide:
         """
         answers = []
         for source in images:
-            outputs, properties = describe_image(_read_image(source), self._network)
-            answers.append(self._answer(outputs, properties))
+            image = _read_image(source)
+            outputs, properties = describe_image(image, self._network)
+            answers.append(self._answer(self._row(image, outputs), outputs, properties))
         return answers
 
     def describe(self, branch: int = 0, *, max_depth: int | None = None) -> str:
@@ -269,8 +278,13 @@ class Guide:
 
         return export_site(self, Path(target), overwrite=overwrite, progress=progress)
 
-    def _answer(self, outputs: Outputs, properties: np.ndarray) -> Answer:
-        row = normalise_rows(outputs.embedding)
+    def _row(self, image: Image.Image, outputs: Outputs) -> np.ndarray:
+        """Return the row of a new image, (1, n_columns), as the specimens have theirs."""
+        if self._stack is not None:
+            return self._stack.describe([image], outputs.embedding)
+        return normalise_rows(outputs.embedding)
+
+    def _answer(self, row: np.ndarray, outputs: Outputs, properties: np.ndarray) -> Answer:
         if row.shape[1] != self._rows.shape[1]:
             raise GuideError(
                 f"The network gives {row.shape[1]} numbers and the guide has "
@@ -342,7 +356,14 @@ class Guide:
 
     @cached_property
     def _rows(self) -> np.ndarray:
+        if self._stack is not None:
+            return files.read_features(self.folder, "rows", self.n_specimens)
         return normalise_rows(files.read_features(self.folder, "embedding", self.n_specimens))
+
+    @cached_property
+    def _stack(self) -> FeatureStack | None:
+        parts = self.about["settings"].get("features", DEEP)
+        return None if parts == DEEP else open_stack(self.folder)
 
     @cached_property
     def _attributes(self) -> np.ndarray:

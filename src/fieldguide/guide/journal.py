@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS measured (
     width INTEGER NOT NULL, height INTEGER NOT NULL, has_large INTEGER NOT NULL,
     keywords TEXT NOT NULL, properties BLOB, embedding BLOB, logits BLOB
 );
+CREATE TABLE IF NOT EXISTS rows_settings (value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
 """
 
 
@@ -68,8 +70,8 @@ class Journal:
         found = [value for (value,) in self._db.execute("SELECT value FROM settings")]
         if found != [settings]:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("DELETE FROM measured")
-            self._db.execute("DELETE FROM settings")
+            for name in ("measured", "settings", "rows", "rows_settings"):
+                self._db.execute(f"DELETE FROM {name}")
             self._db.execute("INSERT INTO settings VALUES (?)", (settings,))
             self._db.execute("COMMIT")
 
@@ -117,6 +119,34 @@ class Journal:
             embedding=embedding,
             logits=logits,
         )
+
+    def start_rows(self, digest: str) -> None:
+        """Begin to keep rows of the stack with this digest; those of another are dropped."""
+        found = [value for (value,) in self._db.execute("SELECT value FROM rows_settings")]
+        if found != [digest]:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM rows")
+            self._db.execute("DELETE FROM rows_settings")
+            self._db.execute("INSERT INTO rows_settings VALUES (?)", (digest,))
+            self._db.execute("COMMIT")
+
+    def row_files(self) -> set[str]:
+        """Return the files that have a row, each as path, NUL, stamp."""
+        return {file for (file,) in self._db.execute("SELECT file FROM rows")}
+
+    def write_rows(self, rows: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Keep a row for each file."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany(
+            "INSERT OR REPLACE INTO rows VALUES (?, ?)",
+            [(file, _to_blob(row)) for file, row in rows],
+        )
+        self._db.execute("COMMIT")
+
+    def read_row(self, file: str) -> np.ndarray | None:
+        """Return the row of a file, or None."""
+        found = self._db.execute("SELECT row FROM rows WHERE file = ?", (file,)).fetchone()
+        return None if found is None else _from_blob(found[0])
 
     def close(self) -> None:
         """Let go of the file, so that another build may use it."""

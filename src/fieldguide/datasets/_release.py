@@ -1,0 +1,80 @@
+"""What the loaders of released data sets share: find the files, read the lists, pick the images."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fieldguide.collection import Collection
+from fieldguide.errors import CollectionError
+
+
+def check_folder(release: str, folder: str | os.PathLike) -> Path:
+    """Return ``folder`` as a path, or say that it is none."""
+    root = Path(folder)
+    if not root.is_dir():
+        what = f"{str(root)!r} is a file" if root.exists() else f"There is no folder {str(root)!r}"
+        raise CollectionError(f"{what}; give the folder of the unpacked {release}.")
+    return root
+
+
+def find_root(release: str, folder: str | os.PathLike, inner: str, marks: Sequence[str]) -> Path:
+    """Return the folder that holds one of ``marks``: ``folder``, or ``inner`` in it."""
+    given = check_folder(release, folder)
+    for root in (given / inner, given):  # a list may have been unpacked beside the inner folder
+        if any((root / mark).is_file() for mark in marks):
+            return root
+    raise CollectionError(
+        f"{str(given)!r} is not {release}: neither it nor a folder {inner!r} in it holds "
+        f"{' or '.join(marks)}; give the folder of the unpacked release."
+    )
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a list, without the empty ones."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise CollectionError(
+            f"There is no {path.name} in {str(path.parent)!r}; unpack the release again."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CollectionError(
+            f"{str(path)!r} cannot be read ({error}); unpack the release again."
+        ) from None
+    return [line for line in map(str.strip, text.splitlines()) if line]
+
+
+def to_numbers(path: Path, rows: Sequence[Sequence[str]], n_columns: int) -> np.ndarray:
+    """Return the words of a table as float32 (n_rows, n_columns); ``path`` is for the error."""
+    try:
+        table = np.array(rows, dtype=np.float32).reshape(-1, n_columns)
+        is_good = len(table) == len(rows) and bool(np.isfinite(table).all())
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise CollectionError(
+            f"{str(path)!r} must hold {n_columns} numbers in each row; unpack the release again."
+        )
+    return table
+
+
+def pick_images(
+    listed: Collection, name: str, source: str, paths: Sequence[str], kinds: Sequence[str]
+) -> Collection:
+    """Return the named images of a listed folder, in the order of ``paths``.
+
+    A name without a file is an error: results on a part of a release would not be comparable.
+    """
+    items = {item.path: item for item in listed.items}
+    missing = [path for path in paths if path not in items]
+    if missing:
+        why = dict(listed.skipped).get(missing[0], "there is no such file")
+        raise CollectionError(
+            f"{source} names {len(missing)} of {len(paths)} images that cannot be used in "
+            f"{str(listed.folder)!r}, the first {missing[0]!r} ({why}); unpack the release again."
+        )
+    chosen = tuple(replace(items[path], kind=kind) for path, kind in zip(paths, kinds, strict=True))
+    return replace(listed, name=name, items=chosen)

@@ -1,0 +1,422 @@
+"""Bags of visual words: how often each small pattern occurs, and roughly where.
+
+The descriptors of many small windows (:mod:`fieldguide.features.dense_sift`) are gathered from a
+sample of pictures and clustered; the middles of the clusters are the words. A picture is then the
+histogram of the words of its windows, once for the whole and once for each cell of a few grids.
+
+A window with descriptor x counts for its nearest word ("hard"), or for several of the nearest in
+shares ("soft")
+
+    exp(−|x − c|²/r²) / Σ exp(−|x − c'|²/r²),
+
+with r² the mean squared distance of a descriptor of the sample from its word.
+
+References: S. Lazebnik, C. Schmid, J. Ponce, "Beyond bags of features: spatial pyramid matching for
+recognizing natural scene categories", CVPR (2006); L. Liu, L. Wang, X. Liu, "In defense of
+soft-assignment coding", ICCV (2011).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from PIL import Image
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._parallel import map_in_order
+from fieldguide._random import spawn_generators
+from fieldguide.collection import Collection
+from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
+from fieldguide.features.dense_sift import WIDTH, check_settings, dense_sift
+from fieldguide.features.transformer import (
+    Column,
+    ImageTransformer,
+    decode_batch,
+    draw_sources,
+    shrink,
+    to_grey,
+)
+
+ASSIGNMENTS = ("hard", "soft")
+PATCH_PX = 32
+
+
+QUARTERS = ("top-left", "top-right", "bottom-left", "bottom-right")
+
+
+class BagOfWords(ImageTransformer):
+    """Histograms of visual words in the cells of a pyramid of grids.
+
+    Each row sums to 1, and each grid of the pyramid to an equal share of it, as the additive
+    kernels of :mod:`fieldguide.kernels` expect.
+
+    Parameters
+    ----------
+    n_words : int
+    pyramid : tuple of (columns, rows)
+        The grids; ``((1, 1),)`` is a plain bag.
+    assignment : {"soft", "hard"}
+        See the module's text.
+    n_nearest : int
+        Words that share a window under soft assignment.
+    max_side_px : int
+        Larger pictures are shrunk to this longer side.
+    step_px, bin_sizes_px, smoothing_px, least_contrast
+        The grid of windows, as for :func:`dense_sift`; on Caltech-101 less smoothing than there
+        was better. A window without contrast has a word of its own, the last.
+    n_images : int
+        At most so many pictures, drawn at random, are looked at to find the words.
+    n_descriptors : int
+        At most so many of their descriptors are clustered.
+    n_iter : int
+        Rounds of the clustering.
+    n_examples : int
+        Patches kept for each word, 0 to 24.
+    n_jobs : int, optional
+        Threads; -1 is all cores. The answer does not depend on it.
+    random_state : int
+        Seed of the samples and of the clustering.
+
+    Attributes
+    ----------
+    words_ : ndarray of shape (n_words, 128), float32
+        Most frequent first; the last, for windows without contrast, is zero.
+    frequency_ : ndarray of shape (n_words,), float32
+        Share of each word among the windows of the sample.
+    radius_ : float
+        The r of the module's text.
+    patches_ : ndarray of shape (n_words, n_examples, 32, 32, 3), uint8
+        The windows nearest to each word, nearest first, of different pictures where possible.
+    n_patches_ : ndarray of shape (n_words,)
+        How many of them there are; the others are black.
+
+    Examples
+    --------
+    >>> from fieldguide.datasets import load_specimens
+    >>> from fieldguide.features import BagOfWords
+    >>> images = load_specimens(n_per_kind=1, size_px=64).images[:8]
+    >>> bag = BagOfWords(n_words=20, pyramid=((1, 1), (2, 2))).fit(images)
+    >>> rows = bag.transform(images)
+    >>> rows.shape
+    (8, 100)
+    >>> bag.get_feature_names_out()[32]
+    'word 12 in top-left quarter (2×2)'
+    """
+
+    words_: np.ndarray
+    frequency_: np.ndarray
+    radius_: float
+    patches_: np.ndarray
+    n_patches_: np.ndarray
+
+    def __init__(
+        self,
+        n_words: int = 1000,
+        *,
+        pyramid: tuple[tuple[int, int], ...] = ((1, 1), (2, 2), (4, 4)),
+        assignment: str = "soft",
+        n_nearest: int = 5,
+        max_side_px: int = 160,
+        step_px: int = 4,
+        bin_sizes_px: tuple[float, ...] = (4, 6, 8, 10),
+        smoothing_px: float = 0.4,
+        least_contrast: float = 0.003,
+        n_images: int = 500,
+        n_descriptors: int = 100_000,
+        n_iter: int = 20,
+        n_examples: int = 6,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+    ) -> None:
+        self.n_words = n_words
+        self.pyramid = pyramid
+        self.assignment = assignment
+        self.n_nearest = n_nearest
+        self.max_side_px = max_side_px
+        self.step_px = step_px
+        self.bin_sizes_px = bin_sizes_px
+        self.smoothing_px = smoothing_px
+        self.least_contrast = least_contrast
+        self.n_images = n_images
+        self.n_descriptors = n_descriptors
+        self.n_iter = n_iter
+        self.n_examples = n_examples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Find the words of pictures ``X``, given as to ``transform``; ``y`` is not looked at."""
+        self._check()
+        X = () if X is None else X
+        n_jobs = 1 if self.n_jobs is None else self.n_jobs
+        n_middles = self.n_words - 1
+        for_images, for_clusters = spawn_generators(self.random_state, 2)
+        with threadpool_limits(1, "blas"):
+            pictures = self._read(draw_sources(X, self.n_images, for_images), n_jobs)
+            sample = self._sample(pictures, n_jobs)
+            middles = cluster_rows(
+                sample.descriptors, n_middles, for_clusters, n_iter=self.n_iter, n_jobs=n_jobs
+            )
+            word, distance = assign_rows(sample.descriptors, middles, n_jobs)
+        counts = np.bincount(word, minlength=n_middles)
+        order = np.argsort(-counts, kind="stable")
+        self.words_ = np.vstack([middles[order], np.zeros((1, WIDTH), np.float32)])
+        self.radius_ = float(np.sqrt(distance.mean(dtype=np.float64)))
+        plain = sample.plain_share
+        shares = counts[order] / counts.sum() * (1 - plain)
+        self.frequency_ = np.append(shares, plain).astype(np.float32)
+        rank = np.argsort(order)
+        self.patches_, self.n_patches_ = self._cut_patches(pictures, sample, rank[word], distance)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Find the words of ``X``, which is read twice, and return its histograms."""
+        if isinstance(X, Iterator):
+            raise InvalidArgument(
+                "X of BagOfWords.fit_transform is read twice and must not be an iterator; "
+                "give a list, an array or a Collection."
+            )
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Collection | Iterable[Any]) -> np.ndarray:
+        """Return the histogram of each picture, in order.
+
+        Parameters
+        ----------
+        X : Collection, or iterable of arrays, Pillow images or paths
+            It is read once, a few images at a time.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_words · cells of all grids), float32
+        """
+        check_is_fitted(self)
+        # A BLAS of several threads inside several threads is slow, and may sum in another order.
+        with threadpool_limits(1, "blas"):
+            return super().transform(X)
+
+    def descriptors(self, pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return descriptors (n, 128) and frames (n, 3) of a picture no larger than max_side_px."""
+        return dense_sift(
+            to_grey(pixels),
+            step_px=self.step_px,
+            bin_sizes_px=self.bin_sizes_px,
+            smoothing_px=self.smoothing_px,
+            least_contrast=self.least_contrast,
+        )
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the fitted bag as arrays and as values that JSON can hold."""
+        check_is_fitted(self)
+        arrays = {
+            "words": self.words_,
+            "frequency": self.frequency_,
+            "patches": self.patches_,
+            "n_patches": self.n_patches_,
+        }
+        settings = self.get_params()
+        settings["pyramid"] = [list(grid) for grid in self.pyramid]
+        settings["bin_sizes_px"] = list(self.bin_sizes_px)
+        return arrays, {"parameters": settings, "radius": self.radius_}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> "BagOfWords":
+        """Make a fitted bag from what :meth:`to_state` returned."""
+        parameters = dict(settings["parameters"])
+        parameters["pyramid"] = tuple(tuple(grid) for grid in parameters["pyramid"])
+        parameters["bin_sizes_px"] = tuple(parameters["bin_sizes_px"])
+        bag = cls(**parameters)
+        bag._check()
+        n = bag.n_words
+        shapes = {
+            "words": (n, WIDTH),
+            "frequency": (n,),
+            "patches": (n, bag.n_examples, PATCH_PX, PATCH_PX, 3),
+            "n_patches": (n,),
+        }
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape:
+                raise InvalidArgument(
+                    f"The array {name!r} of a BagOfWords must have the shape {shape}; "
+                    f"got {arrays[name].shape}."
+                )
+            setattr(bag, f"{name}_", arrays[name])
+        bag.radius_ = float(settings["radius"])
+        return bag
+
+    def _check(self) -> None:
+        owner = "BagOfWords"
+        check_number(owner, "n_words", self.n_words, 2, 60_000, integer=True)
+        check_pyramid(self.pyramid)
+        check_choice(owner, "assignment", self.assignment, ASSIGNMENTS)
+        check_number(owner, "n_nearest", self.n_nearest, 1, 50, integer=True)
+        check_number(owner, "max_side_px", self.max_side_px, 8, 4096, integer=True)
+        check_settings(
+            owner, self.step_px, self.bin_sizes_px, self.smoothing_px, self.least_contrast
+        )
+        check_number(owner, "n_images", self.n_images, 1, 1_000_000, integer=True)
+        check_number(owner, "n_descriptors", self.n_descriptors, 1, 100_000_000, integer=True)
+        check_number(owner, "n_iter", self.n_iter, 1, 1000, integer=True)
+        check_number(owner, "n_examples", self.n_examples, 0, 24, integer=True)
+        check_number(owner, "random_state", self.random_state, 0, 2**63 - 1, integer=True)
+
+    def _describe(self, pixels: np.ndarray) -> np.ndarray:
+        small = shrink(pixels, self.max_side_px)
+        found, frames = self.descriptors(small)
+        n_nearest = self.n_nearest if self.assignment == "soft" else 1
+        n_nearest = min(n_nearest, self.n_words - 1)
+        word, distance = nearest_words(found, self.words_[:-1], n_nearest)
+        share = soft_shares(distance, self.radius_)
+        # The descriptor of a window without contrast is zero; it is the last word's alone.
+        is_plain = ~found.any(axis=1)
+        word[is_plain] = self.n_words - 1
+        height, width = small.shape[:2]
+        x, y = (frames[:, 0] + 0.5) / width, (frames[:, 1] + 0.5) / height
+        return pool_words(word, share, x, y, self.n_words, self.pyramid)
+
+    def _columns(self) -> list[Column]:
+        return [
+            Column(f"word {word}{place}", (x / nx, y / ny, (x + 1) / nx, (y + 1) / ny))
+            for nx, ny in self.pyramid
+            for y in range(ny)
+            for x in range(nx)
+            for place in [name_cell(x, y, nx, ny)]
+            for word in range(self.n_words)
+        ]
+
+    def _read(self, sources: list[Any], n_jobs: int) -> list[np.ndarray]:
+        def read(source: Any) -> np.ndarray:
+            return shrink(decode_batch([source])[0], self.max_side_px)
+
+        pictures = list(map_in_order(read, sources, n_jobs=n_jobs))
+        if not pictures:
+            raise UnreadableImageError("There is no image to find words in; give at least one.")
+        return pictures
+
+    def _sample(self, pictures: list[np.ndarray], n_jobs: int) -> "Sample":
+        """Draw as many descriptors with contrast of each picture."""
+        seeds = spawn_generators(self.random_state, 2 + len(pictures))[2:]
+        n_each = -(-self.n_descriptors // len(pictures))
+
+        def draw(i: int) -> tuple[np.ndarray, np.ndarray, int, int]:
+            found, frames = self.descriptors(pictures[i])
+            rows = np.flatnonzero(found.any(axis=1))
+            chosen = np.sort(seeds[i].permutation(rows)[:n_each])
+            return found[chosen], frames[chosen], len(rows), len(found)
+
+        parts = list(map_in_order(draw, range(len(pictures)), n_jobs=n_jobs))
+        descriptors = np.concatenate([part[0] for part in parts])
+        if len(descriptors) < self.n_words - 1:
+            raise TooFewWindows(
+                f"n_words of BagOfWords is {self.n_words}, but the {len(pictures)} images have "
+                f"only {len(descriptors)} windows with contrast to learn words from; give more "
+                "images or ask for fewer words."
+            )
+        return Sample(
+            descriptors,
+            np.concatenate([part[1] for part in parts]),
+            np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]),
+            1 - sum(part[2] for part in parts) / sum(part[3] for part in parts),
+        )
+
+    def _cut_patches(
+        self, pictures: list[np.ndarray], sample: "Sample", word: np.ndarray, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        shape = (self.n_words, self.n_examples, PATCH_PX, PATCH_PX, 3)
+        patches, counts = np.zeros(shape, np.uint8), np.zeros(self.n_words, np.int64)
+        order = np.lexsort((distance, word))
+        ends = np.searchsorted(word[order], np.arange(self.n_words + 1))
+        for w in range(self.n_words):
+            nearest = order[ends[w] : ends[w + 1]]
+            for row in pick_different(nearest, sample.picture, self.n_examples):
+                picture = pictures[sample.picture[row]]
+                patches[w, counts[w]] = cut_window(picture, *sample.frames[row])
+                counts[w] += 1
+        return patches, counts
+
+
+class Sample(NamedTuple):
+    """Descriptors of windows with contrast, drawn from a few pictures."""
+
+    descriptors: np.ndarray  # (n, 128)
+    frames: np.ndarray  # (n, 3)
+    picture: np.ndarray  # (n,) index of the picture
+    plain_share: float  # of all windows, those without contrast
+
+
+class TooFewWindows(FieldguideError, ValueError):
+    """Fewer descriptors than words."""
+
+
+def check_pyramid(pyramid: Any) -> None:
+    """Refuse what is not a tuple of grids, each (columns, rows) and each once."""
+    is_fine = isinstance(pyramid, (tuple, list)) and all(
+        isinstance(grid, tuple)
+        and len(grid) == 2
+        and all(isinstance(n, int) and 1 <= n <= 64 for n in grid)
+        for grid in pyramid
+    )
+    is_fine = is_fine and 0 < len(pyramid) == len(set(pyramid))
+    if not is_fine:
+        raise InvalidArgument(
+            "pyramid of BagOfWords must be a tuple of different grids (columns, rows) of 1 to 64, "
+            f"such as ((1, 1), (2, 2)); got {pyramid!r}."
+        )
+
+
+def soft_shares(distance: np.ndarray, radius: float) -> np.ndarray:
+    """Return what each of the nearest words gets of a window, (n, k); rows sum to 1."""
+    share = np.exp(-(distance - distance[:, :1]) / max(radius, 1e-6) ** 2)
+    return share / share.sum(axis=1, keepdims=True)
+
+
+def pool_words(
+    word: np.ndarray,
+    share: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    n_words: int,
+    pyramid: Sequence[tuple[int, int]],
+) -> np.ndarray:
+    """Return the histograms of all cells of all grids, side by side, of sum 1.
+
+    ``x`` and ``y`` are the middles of the windows in shares of the picture's sides.
+    """
+    parts = []
+    for nx, ny in pyramid:
+        column = np.minimum((x * nx).astype(np.int64), nx - 1)
+        row = np.minimum((y * ny).astype(np.int64), ny - 1)
+        place = (row * nx + column)[:, None] * n_words + word
+        parts.append(np.bincount(place.ravel(), weights=share.ravel(), minlength=nx * ny * n_words))
+    total = share.sum(dtype=np.float64) * len(pyramid)
+    return (np.concatenate(parts) / total).astype(np.float32)
+
+
+def name_cell(x: int, y: int, nx: int, ny: int) -> str:
+    """Return where a cell of a grid is, to stand after a word's name."""
+    if (nx, ny) == (1, 1):
+        return ""
+    if (nx, ny) == (2, 2):
+        return f" in {QUARTERS[2 * y + x]} quarter (2×2)"
+    return f" in row {y + 1}, column {x + 1} ({nx}×{ny})"
+
+
+def pick_different(rows: np.ndarray, picture: np.ndarray, n: int) -> list[int]:
+    """Return the first n rows of different pictures; where those run out, of the same."""
+    firsts = np.sort(np.unique(picture[rows], return_index=True)[1])
+    others = np.setdiff1d(np.arange(len(rows)), firsts)
+    return rows[np.concatenate([firsts, others])[:n].astype(np.int64)].tolist()
+
+
+def cut_window(picture: np.ndarray, x: float, y: float, side: float) -> np.ndarray:
+    """Return a window's pixels, (32, 32, 3), as far as it lies inside the picture."""
+    height, width = picture.shape[:2]
+    x0, x1 = max(0.0, x + 0.5 - side / 2), min(float(width), x + 0.5 + side / 2)
+    y0, y1 = max(0.0, y + 0.5 - side / 2), min(float(height), y + 0.5 + side / 2)
+    window = Image.fromarray(picture).resize(
+        (PATCH_PX, PATCH_PX), Image.Resampling.BICUBIC, box=(x0, y0, x1, y1)
+    )
+    return np.asarray(window)

@@ -1,0 +1,91 @@
+"""Words found among many descriptors: k-means, and the nearest of its middles.
+
+Distances of a block of rows to all words are one matrix product; the k least of each row are
+picked in one pass over it. Sums are taken in order, so the number of threads changes nothing.
+"""
+
+import numpy as np
+
+from fieldguide._jit import jit
+from fieldguide._parallel import map_in_order
+
+_BLOCK = 512  # descriptors whose distances to all words stay in the cache
+_CHUNK = 8192  # descriptors in one piece of work of the clustering
+
+
+def cluster_rows(
+    X: np.ndarray, k: int, rng: np.random.Generator, *, n_iter: int = 20, n_jobs: int = 1
+) -> np.ndarray:
+    """Return the k middles of Lloyd's k-means after ``n_iter`` rounds, from k random rows.
+
+    A middle that no row is nearest to moves to a row that is far from its own. Distances are
+    found in threads, sums taken in order, so ``n_jobs`` does not change the answer.
+    """
+    middles = X[np.sort(rng.choice(len(X), k, replace=False))].copy()
+    for _ in range(n_iter):
+        word, distance = assign_rows(X, middles, n_jobs)
+        sums, counts = np.zeros((k, X.shape[1])), np.zeros(k, np.int64)
+        add_rows(X, word, sums, counts)
+        is_used = counts > 0
+        middles[is_used] = sums[is_used] / counts[is_used, None]
+        n_empty = k - int(is_used.sum())
+        if n_empty:
+            middles[~is_used] = X[np.argsort(-distance, kind="stable")[:n_empty]]
+    return middles
+
+
+def assign_rows(X: np.ndarray, words: np.ndarray, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest word of each row and the squared distance to it."""
+
+    def assign(start: int) -> tuple[np.ndarray, np.ndarray]:
+        return nearest_words(X[start : start + _CHUNK], words, 1)
+
+    parts = list(map_in_order(assign, range(0, len(X), _CHUNK), n_jobs=n_jobs))
+    word, distance = (np.concatenate(column)[:, 0] for column in zip(*parts, strict=True))
+    return word, distance
+
+
+def nearest_words(X: np.ndarray, words: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k nearest words of each row, nearest first, and the squared distances, (n, k)."""
+    half_squares = 0.5 * np.einsum("ij,ij->i", words, words)
+    index = np.empty((len(X), k), np.int64)
+    score = np.empty((len(X), k), np.float32)
+    for start in range(0, len(X), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        select_least(X[part] @ words.T, half_squares, index[part], score[part])
+    squares = np.einsum("ij,ij->i", X, X)
+    return index, np.maximum(2 * score + squares[:, None], 0)
+
+
+@jit
+def add_rows(X, word, sums, counts):
+    """Add each row of X (n, d) to the sum of its word, in order."""
+    for i in range(X.shape[0]):
+        target, row = sums[word[i]], X[i]
+        for p in range(len(row)):
+            target[p] += row[p]
+        counts[word[i]] += 1
+
+
+@jit
+def select_least(products, half_squares, index, score):
+    """Write the places of the k least half_squares − products of each row, least first. O(nm)."""
+    k = index.shape[1]
+    for i in range(products.shape[0]):
+        row = products[i]
+        best, place = score[i], index[i]
+        for a in range(k):
+            best[a] = np.inf
+            place[a] = 0
+        worst = best[k - 1]
+        for j in range(len(row)):
+            value = half_squares[j] - row[j]
+            if value < worst:
+                a = k - 1
+                while a > 0 and best[a - 1] > value:
+                    best[a] = best[a - 1]
+                    place[a] = place[a - 1]
+                    a -= 1
+                best[a] = value
+                place[a] = j
+                worst = best[k - 1]

@@ -1,0 +1,337 @@
+"""A stack of descriptors by name, as rows that a linear function can tell apart.
+
+    deep      an ImageNet network's view of the whole picture
+    words     visual words in a pyramid of grids           χ² kernel
+    hog       edges by direction and place                 intersection kernel
+    gist      the spatial envelope of a scene              Gaussian kernel
+    texture   local binary patterns                        χ² kernel
+    color     colours by name and place                    χ² kernel
+
+Histograms are told apart by kernels, not by their plain products. Each part is therefore mapped
+to coordinates whose products are its kernel, by Nyström's method on landmarks z of a sample:
+
+    φ(x) = Λ^(−½) Uᵀ [κ(x, z_1) … κ(x, z_m)]ᵀ,    [κ(z_i, z_j)] = U Λ Uᵀ
+
+Each part is scaled to length 1, and all parts count alike. The rows are short, a few hundred
+columns per part, however many bins the histograms have.
+
+Reference: C. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines",
+NIPS (2000).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from PIL import Image
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from fieldguide._check import InvalidArgument, check_number
+from fieldguide._parallel import map_in_order
+from fieldguide._random import spawn_generators
+from fieldguide.collection import Collection
+from fieldguide.errors import UnreadableImageError
+from fieldguide.features.bag_of_words import BagOfWords
+from fieldguide.features.color_histogram import ColorHistogram
+from fieldguide.features.gist import Gist
+from fieldguide.features.hog import SpatialHOG
+from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.network import Network
+from fieldguide.features.transformer import (
+    Column,
+    ImageTransformer,
+    decode_batch,
+    draw_sources,
+    map_batches,
+    shrink,
+)
+from fieldguide.kernels import KERNELS, default_gamma
+
+DEEP = "deep"
+CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
+    "words": (BagOfWords, "chi2"),
+    "hog": (SpatialHOG, "intersection"),
+    "gist": (Gist, "rbf"),
+    "texture": (LocalBinaryPatterns, "chi2"),
+    "color": (ColorHistogram, "chi2"),
+}
+PART_NAMES = (DEEP, *CLASSICAL)
+_SIDE_PX = 160  # what the classical descriptors look at
+_LEAST_SHARE = 1e-6  # of the largest eigenvalue: smaller ones are rounding
+
+
+class Landmarks(NamedTuple):
+    """Coordinates whose products are a kernel."""
+
+    rows: np.ndarray  # (m, n_bins) float32
+    mixing: np.ndarray  # (m, n_columns) float32, U Λ^(−½)
+    gamma: float | None
+
+    def coordinates(self, kernel: str, X: np.ndarray) -> np.ndarray:
+        """Return φ(x) of each row, scaled to length 1."""
+        options = {} if self.gamma is None else {"gamma": self.gamma}
+        return _scale_rows(KERNELS[kernel](X, self.rows, **options) @ self.mixing)
+
+
+class FeatureStack(ImageTransformer):
+    """Several descriptors side by side, in coordinates for linear functions.
+
+    Parameters
+    ----------
+    parts : str
+        One or more of deep, words, hog, gist, texture, color, joined by ``+``.
+    n_sample : int
+        At most so many pictures, drawn at random, are looked at to learn words and landmarks.
+    n_landmarks : int
+        At most so many of them are landmarks: the columns of each part but deep.
+    embedder : path, optional
+        An ONNX file in place of the built-in network, for deep.
+    n_jobs : int, optional
+        Threads; -1 is all cores. The answer does not depend on it.
+    random_state : int
+        Seed of the sample and of the words.
+
+    Attributes
+    ----------
+    descriptors_ : dict of str to ImageTransformer
+        The fitted classical parts.
+    landmarks_ : dict of str to Landmarks
+        Of the classical parts; the same pictures for all.
+    places_ : ndarray of int
+        Where those pictures stood in the ``X`` of ``fit``.
+
+    Examples
+    --------
+    >>> from fieldguide.datasets import load_specimens
+    >>> from fieldguide.features import FeatureStack
+    >>> images = load_specimens(n_per_kind=1, size_px=64).images
+    >>> FeatureStack("hog+color", n_landmarks=10).fit(images).transform(images).shape
+    (32, 20)
+    """
+
+    descriptors_: dict[str, Any]
+    landmarks_: dict[str, Landmarks]
+    places_: np.ndarray
+
+    def __init__(
+        self,
+        parts: str = "deep",
+        n_sample: int = 1000,
+        n_landmarks: int = 512,
+        embedder: Any = None,
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+    ) -> None:
+        self.parts = parts
+        self.n_sample = n_sample
+        self.n_landmarks = n_landmarks
+        self.embedder = embedder
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Learn the words and landmarks of pictures ``X``; ``y`` is not looked at.
+
+        Pictures that cannot be read are passed over.
+        """
+        self._check()
+        self.descriptors_, self.landmarks_, self.places_ = {}, {}, np.empty(0, dtype=np.int64)
+        names = [part for part in split_parts(self.parts) if part != DEEP]
+        if not names:
+            return self
+        seeds = spawn_generators(self.random_state, 2)
+        places, sample = self._read_sample(() if X is None else X, seeds[0])
+        chosen = np.sort(seeds[1].permutation(len(sample))[: self.n_landmarks])
+        self.places_ = places[chosen]
+        for name in names:
+            make, kernel = CLASSICAL[name]
+            descriptor = make(n_jobs=self.n_jobs)
+            if "random_state" in descriptor.get_params():
+                descriptor.set_params(random_state=self.random_state)
+            rows = descriptor.fit(sample).transform(sample)
+            self.descriptors_[name] = descriptor
+            self.landmarks_[name] = find_landmarks(rows, chosen, kernel)
+        return self
+
+    def transform(self, X: Collection | Iterable[Any]) -> np.ndarray:
+        """Return the coordinates of each picture, in order.
+
+        Parameters
+        ----------
+        X : Collection, or iterable of arrays, Pillow images or paths
+            It is read once, a few images at a time.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_columns), float32
+            Rows of length 1, but for pictures in which a part finds nothing.
+        """
+        network = self._open_network()
+
+        def process(batch: Sequence[Any]) -> np.ndarray:
+            images = decode_batch(batch)
+            return self.describe(images, _embed(images, network))
+
+        with threadpool_limits(1, "blas"):
+            return map_batches(process, X, n_jobs=self.n_jobs)
+
+    def describe(
+        self, images: Sequence[Image.Image], embedding: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the coordinates of pictures in memory, in this thread.
+
+        ``embedding`` is what the network says of them, (n_images, n), for a stack with deep.
+        """
+        check_is_fitted(self)
+        small = [shrink(image, _SIDE_PX) for image in images]
+        blocks = []
+        for name in split_parts(self.parts):
+            if name == DEEP:
+                assert embedding is not None
+                blocks.append(_scale_rows(embedding))
+            else:
+                describe, landmarks = self.descriptors_[name]._describe, self.landmarks_[name]
+                # One picture at a time: a product of many rows is summed in another order.
+                rows = [
+                    landmarks.coordinates(CLASSICAL[name][1], describe(image)[None])
+                    for image in small
+                ]
+                blocks.append(np.concatenate(rows))
+        return np.concatenate(blocks, axis=1) / np.float32(np.sqrt(len(blocks)))
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the fitted stack as arrays and as values that JSON can hold."""
+        check_is_fitted(self)
+        arrays: dict[str, np.ndarray] = {"places": self.places_}
+        settings: dict[str, Any] = {"parts": self.parts, "gamma": {}, "states": {}}
+        for name, landmarks in self.landmarks_.items():
+            arrays[f"{name}.landmarks"] = landmarks.rows
+            arrays[f"{name}.mixing"] = landmarks.mixing
+            settings["gamma"][name] = landmarks.gamma
+            descriptor = self.descriptors_[name]
+            if hasattr(descriptor, "to_state"):
+                own, state = descriptor.to_state()
+                arrays |= {f"{name}.state.{key}": value for key, value in own.items()}
+                settings["states"][name] = state
+        return arrays, settings
+
+    @classmethod
+    def from_state(
+        cls, arrays: dict[str, np.ndarray], settings: dict[str, Any], **options: Any
+    ) -> Self:
+        """Make a fitted stack from what :meth:`to_state` returned.
+
+        ``options`` are ``embedder`` and ``n_jobs``, which belong to the machine.
+        """
+        stack = cls(parts=settings["parts"], **options)
+        stack._check()
+        stack.descriptors_, stack.landmarks_ = {}, {}
+        stack.places_ = arrays["places"]
+        for name in split_parts(stack.parts):
+            if name == DEEP:
+                continue
+            make: Any = CLASSICAL[name][0]
+            prefix = f"{name}.state."
+            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+            if hasattr(make, "from_state"):
+                descriptor = make.from_state(own, settings["states"][name])
+            else:
+                descriptor = make().fit()
+            stack.descriptors_[name] = descriptor.set_params(n_jobs=stack.n_jobs)
+            stack.landmarks_[name] = _read_landmarks(name, arrays, settings["gamma"][name])
+        return stack
+
+    def _check(self) -> None:
+        split_parts(self.parts)
+        check_number("FeatureStack", "n_sample", self.n_sample, 1, 100_000, integer=True)
+        check_number("FeatureStack", "n_landmarks", self.n_landmarks, 1, 100_000, integer=True)
+        check_number("FeatureStack", "random_state", self.random_state, 0, 2**63 - 1, integer=True)
+
+    def _describe(self, pixels: np.ndarray) -> np.ndarray:
+        images = [Image.fromarray(pixels)]
+        return self.describe(images, _embed(images, self._open_network()))[0]
+
+    def _columns(self) -> list[Column]:
+        columns = []
+        for name in split_parts(self.parts):
+            if name == DEEP:
+                network = self._open_network()
+                assert network is not None
+                blank = np.zeros((1, network.size_px, network.size_px, 3), dtype=np.uint8)
+                n = network.run(blank).embedding.shape[1]
+            else:
+                check_is_fitted(self)
+                n = self.landmarks_[name].mixing.shape[1]
+            columns += [Column(f"{name} {i}") for i in range(n)]
+        return columns
+
+    def _open_network(self) -> Network | None:
+        return Network(self.embedder) if DEEP in split_parts(self.parts) else None
+
+    def _read_sample(self, X: Any, rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the places and the pixels of the pictures to learn from."""
+
+        def read(source: Any) -> np.ndarray | None:
+            try:
+                return shrink(decode_batch([source])[0], _SIDE_PX)
+            except UnreadableImageError:
+                return None
+
+        n_jobs = 1 if self.n_jobs is None else self.n_jobs
+        sources = draw_sources(X, self.n_sample, rng)
+        pictures = map_in_order(read, sources, n_jobs=n_jobs)
+        read_ones = [(i, p) for (i, _), p in zip(sources, pictures, strict=True) if p is not None]
+        if not read_ones:
+            raise UnreadableImageError("There is no image to learn from; give at least one.")
+        return np.array([i for i, _ in read_ones]), [picture for _, picture in read_ones]
+
+
+def _embed(images: Sequence[Image.Image], network: Network | None) -> np.ndarray | None:
+    if network is None:
+        return None
+    return network.run(np.stack([network.crop(image) for image in images])).embedding
+
+
+def split_parts(parts: Any) -> tuple[str, ...]:
+    """Return the names of the parts, in their order; refuse what is not one, or stands twice."""
+    names = tuple(parts.split("+")) if isinstance(parts, str) else ()
+    if not names or len(set(names)) < len(names) or not set(names) <= set(PART_NAMES):
+        raise InvalidArgument(
+            f"features must be one or more of {', '.join(PART_NAMES)}, joined by '+', each once; "
+            f"got {parts!r}."
+        )
+    return names
+
+
+def find_landmarks(rows: np.ndarray, chosen: np.ndarray, kernel: str) -> Landmarks:
+    """Return the landmarks ``chosen`` among the rows of a sample."""
+    gamma = float(default_gamma(rows, kernel)) if kernel == "rbf" else None
+    landmarks = np.ascontiguousarray(rows[chosen], dtype=np.float32)
+    options = {} if gamma is None else {"gamma": gamma}
+    values, vectors = np.linalg.eigh(KERNELS[kernel](landmarks.astype(np.float64), **options))
+    is_kept = values > _LEAST_SHARE * max(values[-1], 1e-300)
+    if not is_kept.any():  # every landmark is an empty histogram
+        return Landmarks(landmarks, np.zeros((len(landmarks), 1), np.float32), gamma)
+    # Largest first, each with its largest entry positive: the same on every machine.
+    vectors = vectors[:, is_kept][:, ::-1]
+    vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    mixing = vectors / np.sqrt(values[is_kept][::-1])
+    return Landmarks(landmarks, mixing.astype(np.float32), gamma)
+
+
+def _read_landmarks(name: str, arrays: dict[str, np.ndarray], gamma: Any) -> Landmarks:
+    rows, mixing = arrays[f"{name}.landmarks"], arrays[f"{name}.mixing"]
+    is_sound = rows.ndim == mixing.ndim == 2 and len(rows) == len(mixing)
+    is_sound = is_sound and rows.dtype == mixing.dtype == np.float32
+    if not is_sound or not (np.isfinite(rows).all() and np.isfinite(mixing).all()):
+        raise InvalidArgument(f"The landmarks of {name!r} are damaged.")
+    if gamma is not None and not 0 < float(gamma) < np.inf:
+        raise InvalidArgument(f"The gamma of {name!r} must be positive; got {gamma!r}.")
+    return Landmarks(rows, mixing, None if gamma is None else float(gamma))
+
+
+def _scale_rows(rows: np.ndarray) -> np.ndarray:
+    """Return rows of length 1; a row of zeros stays."""
+    rows = rows.astype(np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))

@@ -1,0 +1,228 @@
+"""The rows by which a guide compares specimens: the network's view, or a stack of descriptors.
+
+The network knows photographs of everyday things. Where it knows the subject less (microscopy,
+drawings, textures), classical descriptors may tell the kinds apart better. ``auto`` finds out: if
+the network's features name too few specimens of a sample rightly, the others are tried on the
+same sample, and taken when they are clearly better.
+
+A stack is learnt once and kept with the guide. Its rows go through the journal, so that a build
+can be interrupted, and rows of unchanged images are taken from the earlier guide.
+"""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from fieldguide._files import replacing, write_json
+from fieldguide._parallel import map_in_order
+from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
+from fieldguide.features.stack import DEEP, FeatureStack, split_parts
+from fieldguide.guide import folder as files
+from fieldguide.guide.gather import Earlier, MatrixWriter, Progress, Table
+from fieldguide.guide.journal import Journal
+from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
+from fieldguide.guide.summaries import normalise_rows
+from fieldguide.identify import OneVsAllClassifier
+
+AUTO = "auto"
+TRIED = ("words+hog+color", "deep+words+hog+color")
+GOOD = 0.8  # held-out accuracy of the network's features from which nothing else is tried
+BETTER = 0.02  # by which something else must beat them
+_KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
+
+
+class Rows(NamedTuple):
+    """What specimens are compared by."""
+
+    X: np.ndarray  # (n_specimens, n_columns) float32, of length 1
+    parts: str  # such as "deep" or "words+hog"
+    why: str  # one sentence
+    stack: FeatureStack | None  # None for "deep" alone
+
+
+def gather_rows(
+    collection: Collection,
+    table: Table,
+    journal: Journal,
+    earlier: Earlier,
+    out: Path,
+    stage: Path,
+    progress: Progress,
+    *,
+    features: str,
+    seed: int,
+    n_jobs: int,
+) -> Rows:
+    """Return the rows of all specimens; stage what is needed to make rows of new ones."""
+    known = _find_known(earlier, out, features, seed)
+    if known is not None:
+        parts, why, stack = known
+    else:
+        parts, why = features, "They were asked for."
+        if features == AUTO:
+            progress("choosing features", 0, 1)
+            parts, why = choose_parts(collection, table, seed, n_jobs)
+        stack = None
+        if parts != DEEP:
+            progress("learning features", 0, 1)
+            stack = _new_stack(parts, seed, n_jobs).fit(
+                _read(collection, table, i) for i in range(len(table.records))
+            )
+    if stack is None:
+        return Rows(normalise_rows(table.features["embedding"]), parts, why, None)
+    journal.start_rows(save_stack(stack, stage))
+    if known is None:
+        earlier = Earlier(None, {})  # its rows are those of another stack
+    measure_rows(collection, table, stack, journal, earlier, n_jobs, progress)
+    writer = MatrixWriter()
+    for record in table.records:
+        row = journal.read_row(_file(record))
+        row = earlier.row(_file(record)) if row is None else row
+        assert row is not None
+        writer.add(stage / files.feature_file("rows"), row)
+    return Rows(np.asarray(writer.close()), parts, why, stack)
+
+
+def choose_parts(collection: Collection, table: Table, seed: int, n_jobs: int) -> tuple[str, str]:
+    """Return the features that tell the kinds apart, and why, in one sentence."""
+    rows = _draw_sample(table.kinds, seed)
+    if not len(rows):
+        return DEEP, "The collection has too few labels to compare features by."
+    y = np.array([table.kinds[i] for i in rows])
+    embedding = np.asarray(table.features["embedding"][rows])
+    deep = _judge(normalise_rows(embedding), y)
+    sentence = f"On a sample, the network's features name {deep:.0%} of specimens rightly"
+    if deep >= GOOD:
+        return DEEP, f"{sentence}."
+    images = [_read(collection, table, i) for i in rows]
+    best, best_accuracy = DEEP, deep + BETTER
+    for parts in TRIED:
+        stack = _new_stack(parts, seed, n_jobs).fit(images)
+        accuracy = _judge(_describe(stack, images, embedding, n_jobs), y)
+        sentence += f", {parts} {accuracy:.0%}"
+        if accuracy > best_accuracy:
+            best, best_accuracy = parts, accuracy
+    return best, f"{sentence}."
+
+
+def measure_rows(
+    collection: Collection,
+    table: Table,
+    stack: FeatureStack,
+    journal: Journal,
+    earlier: Earlier,
+    n_jobs: int,
+    progress: Progress,
+) -> None:
+    """Describe what is neither in the journal nor in the earlier guide."""
+    done = journal.row_files()
+    todo = [
+        i
+        for i, record in enumerate(table.records)
+        if _file(record) not in done and earlier.row(_file(record)) is None
+    ]
+    n, n_done = len(table.records), len(table.records) - len(todo)
+    batches = [todo[i : i + BATCH_SIZE] for i in range(0, len(todo), BATCH_SIZE)]
+
+    def describe(batch: list[int]) -> list[tuple[str, np.ndarray]]:
+        images = [_read(collection, table, i) for i in batch]
+        rows = stack.describe(images, np.asarray(table.features["embedding"][batch]))
+        return [(_file(table.records[i]), row) for i, row in zip(batch, rows, strict=True)]
+
+    progress("describing images", n_done, n)
+    for rows in map_in_order(describe, batches, n_jobs=n_jobs):
+        journal.write_rows(rows)
+        n_done += len(rows)
+        progress("describing images", n_done, n)
+
+
+def save_stack(stack: FeatureStack, folder: Path) -> str:
+    """Write a stack below the folder of a guide; return a digest of what it says."""
+    arrays, settings = stack.to_state()
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    digest = blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16)
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(arrays[name].tobytes())
+    with replacing(folder / f"{files.STACK}.safetensors") as temporary:
+        save_file(arrays, temporary)
+    write_json(folder / f"{files.STACK}.json", settings)
+    return digest.hexdigest()
+
+
+def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
+    """Return the stack of a guide."""
+    path = folder / f"{files.STACK}.safetensors"
+    try:
+        settings = json.loads((folder / f"{files.STACK}.json").read_text(encoding="utf-8"))
+        return FeatureStack.from_state(load_file(path), settings, n_jobs=n_jobs)
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+        raise GuideError(
+            f"The features {str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
+
+
+def _find_known(
+    earlier: Earlier, out: Path, features: str, seed: int
+) -> tuple[str, str, FeatureStack | None] | None:
+    """Return what the earlier guide compares by, if it was asked for the same."""
+    said = earlier.info.get("settings", {})
+    if said.get("features_asked") != features or earlier.info.get("seed") != seed:
+        return None
+    parts, why = said["features"], said["features_because"]
+    try:
+        return parts, why, None if parts == DEEP else open_stack(out)
+    except GuideError:
+        return None
+
+
+def _file(record: Measured) -> str:
+    return f"{record.path}\0{record.stamp}"
+
+
+def _read(collection: Collection, table: Table, i: int) -> Image.Image:
+    return collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
+
+
+def _new_stack(parts: str, seed: int, n_jobs: int) -> FeatureStack:
+    split_parts(parts)
+    return FeatureStack(parts, n_jobs=n_jobs, random_state=seed)
+
+
+def _draw_sample(kinds: Sequence[str | None], seed: int) -> np.ndarray:
+    """Return specimens of a few kinds, as many of each as there are up to a limit."""
+    rng = np.random.default_rng(seed)
+    members: dict[str, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        if kind is not None:
+            members.setdefault(kind, []).append(i)
+    large = [rows for _, rows in sorted(members.items()) if len(rows) >= _LEAST_PER_KIND]
+    if len(large) < 2:
+        return np.empty(0, dtype=np.int64)
+    chosen = np.sort(rng.permutation(len(large))[:_KINDS_TRIED])
+    parts = [rng.permutation(large[k])[:_PER_KIND_TRIED] for k in chosen]
+    return np.sort(np.concatenate(parts))
+
+
+def _judge(X: np.ndarray, y: np.ndarray) -> float:
+    """Return the held-out accuracy of a linear key."""
+    held_out = OneVsAllClassifier().fit(X, y).held_out_
+    assert held_out is not None
+    return held_out.accuracy
+
+
+def _describe(
+    stack: FeatureStack, images: Sequence[Any], embedding: np.ndarray, n_jobs: int
+) -> np.ndarray:
+    rows = map_in_order(
+        lambda i: stack.describe([images[i]], embedding[[i]]), range(len(images)), n_jobs=n_jobs
+    )
+    return np.concatenate(list(rows))

@@ -80,3 +80,11 @@ def small_guide(blobs, tmp_path_factory) -> Guide:
     images, kinds = blobs
     collection = Collection.from_arrays(images, kinds, name="shapes")
     return Guide.build(collection, tmp_path_factory.mktemp("guide") / "shapes", n_jobs=1)
+
+
+@pytest.fixture(scope="session")
+def worded_guide(blobs, tmp_path_factory) -> Guide:
+    """The same pictures, compared by visual words and colours."""
+    collection = Collection.from_arrays(*blobs, name="shapes")
+    out = tmp_path_factory.mktemp("worded") / "shapes"
+    return Guide.build(collection, out, features="words+color", n_jobs=1)

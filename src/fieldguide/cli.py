@@ -179,13 +179,25 @@ def build(
 def describe(
     guide: GuideFolder,
     depth: Annotated[int | None, typer.Option(help="Levels to show.", show_default=False)] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="List the visual words instead of the tree.")
+    ] = False,
+    plate: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --words: write a plate of them to this PNG file.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print the tree of a guide in words."""
+    """Print the tree of a guide in words, or its visual words."""
     from fieldguide.guide import Guide
 
     opened = Guide.open(guide)
+    if words or plate is not None:
+        _describe_words(opened, plate, as_json)
+        return
     if as_json:
         _print_json(_branch_as_json(opened, 0, depth))
     elif sys.stdout.isatty():
@@ -379,6 +391,26 @@ def _print_tree(guide: "Guide", depth: int | None) -> None:
             assert node.parent is not None
             trees[node.id] = trees[node.parent].add(label(node.id))
     Console().print(trees[0])
+
+
+def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
+    image = guide.draw_visual_words()
+    shown = [
+        {"word": w.number, "share": round(w.share, 6), "kinds": dict(w.kinds)}
+        for w in guide.visual_words
+    ]
+    if plate is not None:
+        from fieldguide._files import replacing
+
+        with replacing(plate) as temporary:
+            image.save(temporary, "PNG")
+    if as_json:
+        _print_json(shown)
+        return
+    for word in guide.visual_words:
+        homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
+        print(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
+    print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
 def _branch_as_json(guide: "Guide", branch: int, depth: int | None) -> dict[str, Any]:

@@ -77,6 +77,27 @@ def test_build_describe_identify_export(folder, tmp_path):
     assert again.stderr == ""
 
 
+def test_visual_words_are_listed_and_drawn(worded_guide, tmp_path):
+    plate = tmp_path / "words.png"
+    told = run("describe", worded_guide.folder, "--words", "--plate", plate)
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
+    assert len(lines) == 1 + len(worded_guide.visual_words)
+    assert lines[0].startswith("word ")
+    assert "1 window in" in lines[0]
+    with Image.open(plate) as image:
+        assert min(image.size) > 400
+    listed = json.loads(run("describe", worded_guide.folder, "--words", "--json").stdout)
+    assert [word["word"] for word in listed] == [w.number for w in worded_guide.visual_words]
+
+
+def test_a_guide_without_visual_words_is_one_line(small_guide):
+    told = run("describe", small_guide.folder, "--words")
+    assert told.returncode == 2
+    assert told.stderr.count("\n") == 1
+    assert "built without visual words" in told.stderr
+
+
 def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no")
@@ -96,6 +117,7 @@ def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
         (["build", ".", "--out", "g"], "would be written into the folder of images"),
         (["build", "empty", "--out", "g"], "There is no image in 'empty'"),
         (["build", "empty", "--out", "g", "--kinds", "x"], "kinds of Collection"),
+        (["build", "empty", "--out", "g", "--features", "sift"], "features must be one or more of"),
         (["build", "empty", "--out", "g", "--sidecar", "no.csv"], "cannot be opened"),
         (["describe", "nowhere"], "There is no guide 'nowhere'"),
         (["describe", "empty"], "is not a guide"),

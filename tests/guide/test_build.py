@@ -116,7 +116,7 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
     for i, image in enumerate(blobs[0][:12]):
         Image.fromarray(image).save(root / "ab"[i % 2] / f"{i}.png")
     (root / "a" / "bad.png").write_bytes(b"no")
-    Guide.build(root, out, n_jobs=1)
+    Guide.build(root, out, features="deep", n_jobs=1)
 
     read: list[str] = []
     picture = Collection.picture
@@ -126,15 +126,15 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
         return picture(self, i, **options)
 
     monkeypatch.setattr(Collection, "picture", noted)
-    Guide.build(root, out, n_jobs=1)
+    Guide.build(root, out, features="deep", n_jobs=1)
     assert read == []
 
     (root / "a" / "0.png").unlink()
     Image.fromarray(blobs[0][20]).save(root / "b" / "new.png")
     Image.fromarray(blobs[0][21]).save(root / "a" / "2.png")
-    guide = Guide.build(root, out, n_jobs=1)
+    guide = Guide.build(root, out, features="deep", n_jobs=1)
     assert sorted(read) == ["a/2.png", "b/new.png"]
-    fresh = Guide.build(root, tmp_path / "fresh", n_jobs=1)
+    fresh = Guide.build(root, tmp_path / "fresh", features="deep", n_jobs=1)
     assert contents(guide.folder) == contents(fresh.folder)
 
 

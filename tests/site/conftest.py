@@ -32,6 +32,7 @@ class StandInGuide:
         self.title = title
         self.n_specimens = len(places)
         self.unreadable = tuple(unreadable)
+        self.visual_words = ()
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
         self._words_of = [
             tuple((word, 0.95 - 0.07 * k) for k, word in enumerate(path[::-1]))

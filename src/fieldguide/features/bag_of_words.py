@@ -218,6 +218,7 @@ class BagOfWords(ImageTransformer):
             "n_patches": self.n_patches_,
         }
         settings = self.get_params()
+        del settings["n_jobs"]  # belongs to the machine
         settings["pyramid"] = [list(grid) for grid in self.pyramid]
         settings["bin_sizes_px"] = list(self.bin_sizes_px)
         return arrays, {"parameters": settings, "radius": self.radius_}

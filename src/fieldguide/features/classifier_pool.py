@@ -210,8 +210,10 @@ class ClassifierPool(ImageTransformer):
             fields = {**part.maps._asdict(), "coef": part.coef, "intercept": part.intercept}
             arrays |= {f"{part.kind}_{k}": v for k, v in fields.items() if v is not None}
             parts.append({"kind": part.kind, "windows": part.windows, "labels": part.labels})
+        arguments = {**self.get_params(), "embedder": self.embedder and str(self.embedder)}
+        del arguments["n_jobs"]  # belongs to the machine
         settings = {
-            "arguments": {**self.get_params(), "embedder": self.embedder and str(self.embedder)},
+            "arguments": arguments,
             "classes": None if self.classes_ is None else self.classes_.tolist(),
             "network": self.network_,
             "parts": parts,

@@ -34,6 +34,7 @@ from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_m
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
+from fieldguide.guide.visual_words import stage_visual_words
 from fieldguide.identify import HeldOut, OneVsAllClassifier
 
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
@@ -59,9 +60,9 @@ class Settings:
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
     """Build the guide of ``collection`` in the folder ``out``."""
     started = time.monotonic()
-    _check_target(collection, out)
     if settings.features != AUTO:
         split_parts(settings.features)
+    _check_target(collection, out)
     out.mkdir(parents=True, exist_ok=True)
     progress("opening the network", 0, 1)
     network = Network(settings.embedder)
@@ -81,9 +82,10 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
         info = _describe(collection, table, rows, settings, network, stage, progress)
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
+        word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)
         earlier.close()
         files.publish(out, info)
-        files.remove_unused_pictures(out, table.pictures)
+        files.remove_unused_pictures(out, table.pictures | word_pictures)
     except BaseException:
         journal.close()
         raise

@@ -15,6 +15,7 @@ from scipy.special import softmax
 
 from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.features import draw_words_plate
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import YES, WordModel
@@ -24,7 +25,8 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
-from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable
+from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable, VisualWord
+from fieldguide.guide.visual_words import read_visual_words
 from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
 
 _KEYS = {"OneVsAllClassifier": OneVsAllClassifier, "OneVsOneClassifier": OneVsOneClassifier}
@@ -143,6 +145,29 @@ class Guide:
             for word in branch.words:
                 named.setdefault(word, branch.id)
         return tuple((word, n, named.get(word)) for word, n in self._catalogue.words())
+
+    @cached_property
+    def visual_words(self) -> tuple[VisualWord, ...]:
+        """A few of the visual words; empty in a guide whose features hold none."""
+        path = self.folder / files.VISUAL_WORDS
+        if not path.exists():
+            return ()
+        try:
+            return read_visual_words(_read_json(path))
+        except (KeyError, ValueError, TypeError) as error:
+            raise GuideError(
+                f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
+
+    def draw_visual_words(self, n_words: int = 24) -> Image.Image:
+        """Return a plate of visual words, to print or to look at."""
+        if self._stack is None or "words" not in self._stack.descriptors_:
+            raise GuideError(
+                "This guide was built without visual words; build it with --features words, or "
+                "with a stack that holds them, such as words+hog."
+            )
+        bag = self._stack.descriptors_["words"]
+        return draw_words_plate(bag, n_words=n_words, title=f"Visual words of {self.title}")
 
     @cached_property
     def _kind_by_name(self) -> dict[str, Kind]:

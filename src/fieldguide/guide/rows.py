@@ -35,7 +35,7 @@ from fieldguide.identify import OneVsAllClassifier
 AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
 GOOD = 0.8  # held-out accuracy of the network's features from which nothing else is tried
-BETTER = 0.02  # by which something else must beat them
+BETTER = 0.02  # by which something else must beat them, or by two standard errors if that is more
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 
 
@@ -63,6 +63,7 @@ def gather_rows(
 ) -> Rows:
     """Return the rows of all specimens; stage what is needed to make rows of new ones."""
     known = _find_known(earlier, out, features, seed)
+    stack: FeatureStack | None = None
     if known is not None:
         parts, why, stack = known
     else:
@@ -70,7 +71,6 @@ def gather_rows(
         if features == AUTO:
             progress("choosing features", 0, 1)
             parts, why = choose_parts(collection, table, seed, n_jobs)
-        stack = None
         if parts != DEEP:
             progress("learning features", 0, 1)
             stack = _new_stack(parts, seed, n_jobs).fit(
@@ -103,7 +103,8 @@ def choose_parts(collection: Collection, table: Table, seed: int, n_jobs: int) -
     if deep >= GOOD:
         return DEEP, f"{sentence}."
     images = [_read(collection, table, i) for i in rows]
-    best, best_accuracy = DEEP, deep + BETTER
+    standard_error = np.sqrt(deep * (1 - deep) / len(rows))
+    best, best_accuracy = DEEP, deep + max(BETTER, 2 * standard_error)
     for parts in TRIED:
         stack = _new_stack(parts, seed, n_jobs).fit(images)
         accuracy = _judge(_describe(stack, images, embedding, n_jobs), y)
@@ -172,14 +173,15 @@ def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
 
 def _find_known(
     earlier: Earlier, out: Path, features: str, seed: int
-) -> tuple[str, str, FeatureStack | None] | None:
-    """Return what the earlier guide compares by, if it was asked for the same."""
+) -> tuple[str, str, FeatureStack] | None:
+    """Return the stack of the earlier guide, if it has one and was asked for the same."""
     said = earlier.info.get("settings", {})
     if said.get("features_asked") != features or earlier.info.get("seed") != seed:
         return None
-    parts, why = said["features"], said["features_because"]
+    if said["features"] == DEEP:
+        return None
     try:
-        return parts, why, None if parts == DEEP else open_stack(out)
+        return said["features"], said["features_because"], open_stack(out)
     except GuideError:
         return None
 

@@ -63,6 +63,17 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class VisualWord:
+    """A small pattern that a guide looks for, in a guide whose features hold such words."""
+
+    number: int
+    share: float  # of the windows of all pictures
+    n_patches: int  # windows in its picture, side by side
+    kinds: tuple[tuple[str, float], ...]  # where it is most frequent, and how many times more so
+    picture: str  # address inside the guide
+
+
+@dataclass(frozen=True)
 class Unreadable:
     """A file that was skipped."""
 

@@ -4,6 +4,7 @@ Addresses are relative to the root of the site, with forward slashes, and the sa
 server and in a static export::
 
     index.html  kinds.html  search.html  identify.html  about.html  404.html
+    words.html                              in a guide with visual words
     branch/12.html  branch/12-2.html        the second page of its specimens
     kind/robin.html  kind/robin-2.html
     specimen/7.html
@@ -45,10 +46,11 @@ class AddressBook:
     Parameters
     ----------
     guide : Guide
-        Only its branches, kinds and number of specimens are read.
+        Only its branches, kinds, visual words and number of specimens are read.
     """
 
     def __init__(self, guide: "Guide") -> None:
+        self._single = _SINGLE + (("words",) if guide.visual_words else ())
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
@@ -61,7 +63,7 @@ class AddressBook:
 
     def __iter__(self) -> Iterator[str]:
         """Every address once, in the order of a reader who turns the pages."""
-        for name in _SINGLE:
+        for name in self._single:
             yield f"{name}.html"
         for branch, specimens in enumerate(self._branch_counts):
             for number in range(1, n_pages(specimens) + 1):
@@ -72,7 +74,7 @@ class AddressBook:
 
     def __len__(self) -> int:
         branches = sum(n_pages(specimens) for specimens in self._branch_counts)
-        return len(_SINGLE) + branches + len(self._kind_pages) + self._n_specimens
+        return len(self._single) + branches + len(self._kind_pages) + self._n_specimens
 
     def branch(self, branch: int, number: int = 1) -> str:
         """Address of a page of a branch."""
@@ -95,7 +97,7 @@ class AddressBook:
         if address in self._kind_pages:
             return self._kind_pages[address]
         name = address.removesuffix(".html")
-        if name in _SINGLE and address != name:
+        if name in self._single and address != name:
             return Page(name)
         match = _NUMBERED.fullmatch(address)
         if match:

@@ -123,7 +123,7 @@ def _write_site(
 
 
 def _used_pictures(guide: "Guide") -> list[str]:
-    used: dict[str, None] = {}
+    used: dict[str, None] = {word.picture: None for word in guide.visual_words}
     for start in range(0, guide.n_specimens, _BLOCK):
         block = range(start, min(start + _BLOCK, guide.n_specimens))
         for specimen in guide.specimens(list(block)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fieldguide.guide.views import Branch
+from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
 from fieldguide.site.index import letters
@@ -163,6 +164,13 @@ class Renderer:
 
     def _show_identify(self, page: Page) -> dict[str, Any]:
         return {"max_upload_mb": self.max_upload_mb}
+
+    def _show_words(self, page: Page) -> dict[str, Any]:
+        return {
+            "visual_words": self.guide.visual_words,
+            "patch_px": PATCH_PX,
+            "gap_px": GAP_PX,
+        }
 
     def _show_about(self, page: Page) -> dict[str, Any]:
         about = self.guide.about

@@ -246,9 +246,10 @@ class _Site:
     @cached_property
     def _listed_pictures(self) -> frozenset[str]:
         listed = self.guide.specimens(list(range(self.guide.n_specimens)))
-        return frozenset(
+        pictures = [
             address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
-        )
+        ]
+        return frozenset([*pictures, *(word.picture for word in self.guide.visual_words)])
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

@@ -1,0 +1,107 @@
+"""The visual words of a guide, as a person may look at them.
+
+A guide whose features hold visual words shows a few dozen of them: windows of different pictures
+that are the same word to the guide, and the kinds in which the word is most at home. How much it
+is at home in a kind is its share among the windows of that kind over its share in general, by the
+pictures that the stack kept as landmarks. Words that are most at home somewhere come first.
+"""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from fieldguide._files import write_bytes, write_json
+from fieldguide.features import BagOfWords, FeatureStack
+from fieldguide.features.words_plate import pick_words
+from fieldguide.guide import folder as files
+from fieldguide.guide.views import VisualWord
+
+N_SHOWN = 48
+PATCH_PX, GAP_PX = 72, 3  # on the page
+_N_KINDS, _LEAST_PICTURES = 3, 3
+
+
+def stage_visual_words(
+    stack: FeatureStack | None, kinds: Sequence[str | None], out: Path, stage: Path
+) -> set[str]:
+    """Write the words of a stack and their pictures; return the addresses of the pictures.
+
+    ``kinds`` are those of the pictures that the stack was fitted on.
+    """
+    if stack is None or "words" not in stack.descriptors_:
+        return set()
+    bag: BagOfWords = stack.descriptors_["words"]
+    histograms = stack.landmarks_["words"].rows[:, : bag.n_words]  # of the whole picture
+    homes = find_homes(histograms, [kinds[i] for i in stack.places_])
+    entries: list[dict[str, Any]] = []
+    for word in pick_words(bag, min(N_SHOWN, bag.n_words - 1)):
+        patches = bag.patches_[word][: bag.n_patches_[word]]
+        if len(patches):
+            address = f"pictures/words/{word:05d}.png"
+            write_bytes(out / address, _encode(patches), durable=False)
+            entries.append(
+                {
+                    "number": word,
+                    "share": float(bag.frequency_[word]),
+                    "n_patches": len(patches),
+                    "kinds": homes[word],
+                    "picture": address,
+                }
+            )
+    entries.sort(key=lambda entry: -max((factor for _, factor in entry["kinds"]), default=0))
+    write_json(stage / files.VISUAL_WORDS, {"words": entries})
+    return {entry["picture"] for entry in entries}
+
+
+def read_visual_words(values: dict[str, Any]) -> tuple[VisualWord, ...]:
+    """Return the words from what was written; KeyError, ValueError, TypeError if damaged."""
+    return tuple(
+        VisualWord(
+            int(entry["number"]),
+            float(entry["share"]),
+            int(entry["n_patches"]),
+            tuple((str(name), float(factor)) for name, factor in entry["kinds"]),
+            str(entry["picture"]),
+        )
+        for entry in values["words"]
+    )
+
+
+def find_homes(
+    histograms: np.ndarray, kinds: Sequence[str | None]
+) -> list[list[tuple[str, float]]]:
+    """Return, for each word, the kinds where it is most frequent and how many times more so.
+
+    ``histograms`` is (n_pictures, n_words). Kinds of few pictures are left out, and so are those
+    where a word is less than twice as frequent as in general.
+    """
+    named = np.array([kind or "" for kind in kinds])
+    names = [
+        kind
+        for kind in sorted(set(named) - {""})
+        if np.count_nonzero(named == kind) >= _LEAST_PICTURES
+    ]
+    if not names:
+        return [[] for _ in range(histograms.shape[1])]
+    general = np.maximum(histograms.mean(axis=0), 1e-12)
+    factors = np.stack([histograms[named == kind].mean(axis=0) for kind in names]) / general
+    order = np.argsort(-factors, axis=0, kind="stable")[:_N_KINDS]
+    return [
+        [(names[k], round(float(factors[k, word]), 1)) for k in best if factors[k, word] >= 2]
+        for word, best in enumerate(order.T)
+    ]
+
+
+def _encode(patches: np.ndarray) -> bytes:
+    """Return the patches side by side, with gaps that show the paper."""
+    strip = Image.new("RGBA", (len(patches) * (PATCH_PX + GAP_PX) - GAP_PX, PATCH_PX))
+    for i, patch in enumerate(patches):
+        large = Image.fromarray(patch).resize((PATCH_PX, PATCH_PX), Image.Resampling.BICUBIC)
+        strip.paste(large, (i * (PATCH_PX + GAP_PX), 0))
+    buffer = io.BytesIO()
+    strip.save(buffer, "PNG")
+    return buffer.getvalue()

@@ -39,8 +39,9 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
 def test_the_python_of_the_other_pages_runs():
     for page in PAGES:
         if page.name != "README.md":
+            names: dict = {}  # a page reads from top to bottom: later examples use earlier ones
             for code in blocks(page, "python"):
-                exec(compile(code, page.name, "exec"), {})
+                exec(compile(code, page.name, "exec"), names)
 
 
 def test_the_commands_of_the_readme_are_commands():

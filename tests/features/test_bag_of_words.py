@@ -310,3 +310,15 @@ def test_refusals_are_one_sentence(blobs, drawings):
         BagOfWords().fit_transform(iter(drawings))
     with pytest.raises(NotFittedError):
         BagOfWords().transform(drawings)
+
+
+GOLDEN = [0.018116, 0.007027, 0.001216, 0.001119, 0.0, 0.000567, 0.001734]
+
+
+def test_golden_values_for_every_type_of_pixel(bag):
+    image = np.random.default_rng(7).integers(0, 256, (50, 70, 3), dtype=np.uint8)
+    expected = bag.transform([image])[0]
+    np.testing.assert_allclose(expected[::90], GOLDEN, atol=1e-5)
+    for kind in (np.float32, np.float64):
+        same = bag.transform([(image / 255).astype(kind)])[0]
+        np.testing.assert_allclose(same, expected, atol=1e-5)

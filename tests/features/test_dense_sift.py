@@ -184,6 +184,19 @@ def test_a_ramp_points_to_its_brighter_side():
         assert row.sum(axis=0)[k] > 0.99 * row.sum()
 
 
+GOLDEN = [0.052826, 0.089068, 0.157113, 0.08044, 0.058439, 0.099577]
+
+
+def test_golden_values_for_every_type_of_pixel():
+    image = np.random.default_rng(7).integers(0, 256, (50, 70, 3), dtype=np.uint8)
+    sift = DenseSIFT(size_px=48, step_px=16)
+    expected = sift.fit([image]).transform([image])[0]
+    np.testing.assert_allclose(expected[::100], GOLDEN, atol=1e-5)
+    for kind in (np.float32, np.float64):
+        same = sift.transform([(image / 255).astype(kind)])[0]
+        np.testing.assert_allclose(same, expected, atol=1e-5)
+
+
 def test_grid_lies_in_the_middle():
     assert grid_centres(16, 4, 4).tolist() == [8]
     assert grid_centres(15, 4, 4).tolist() == [7]

@@ -26,17 +26,6 @@ Guide.build(folder, out, n_jobs=2, progress=progress)
 
 
 @pytest.fixture(scope="module")
-def folder(blobs, tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("images")
-    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
-        path = root / kind / f"{i:02d}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(image).save(path)
-    (root / "disc" / "bad.jpg").write_bytes(b"\xff\xd8\xff and no more")
-    return root
-
-
-@pytest.fixture(scope="module")
 def whole(folder, tmp_path_factory) -> Guide:
     return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1)
 

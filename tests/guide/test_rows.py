@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,17 +25,6 @@ def progress(name, done, total):
         os.kill(os.getpid(), signal.SIGKILL)
 Guide.build(folder, out, n_jobs=2, features="deep+words+color", progress=progress)
 """
-
-
-@pytest.fixture(scope="module")
-def folder(blobs, tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("images")
-    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
-        path = root / kind / f"{i:02d}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(image).save(path)
-    (root / "disc" / "bad.jpg").write_bytes(b"\xff\xd8\xff and no more")
-    return root
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ import numpy as np
 
 from fieldguide._check import InvalidArgument
 from fieldguide._jit import jit
+from fieldguide.svm._kernels import place_largest
 
 # Of |w| |x|: what the sums of single precision may lose.
 _ROUNDING = np.float32(1e-5)
@@ -164,7 +165,7 @@ def _best(coef, intercept, bytes_, unit, lost, kept, top, x):
     high = np.empty(n_classes, dtype=np.float32)
     _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score, high)
     # The likeliest first: its exact score rules out nearly all others.
-    winner = _place_largest(score)
+    winner = place_largest(score)
     winning = _score(coef, intercept, d, winner, x)
     for k in range(n_classes):
         if high[k] >= winning and k != winner:
@@ -197,22 +198,3 @@ def _best_of_all(coef, intercept, d, x):
         if value > winning:
             winner, winning = k, value
     return winner
-
-
-@numba.njit(nogil=True)
-def _place_largest(values):
-    """Return the first place of the largest value. O(K); four maxima do not wait for each other."""
-    n = len(values)
-    a = b = c = d = np.float32(-np.inf)
-    for k in range(0, n - 3, 4):
-        a = values[k] if values[k] > a else a
-        b = values[k + 1] if values[k + 1] > b else b
-        c = values[k + 2] if values[k + 2] > c else c
-        d = values[k + 3] if values[k + 3] > d else d
-    for k in range(n - n % 4, n):
-        a = values[k] if values[k] > a else a
-    largest = max(max(a, b), max(c, d))
-    for k in range(n):
-        if values[k] == largest:
-            return k
-    return 0

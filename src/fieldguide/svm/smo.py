@@ -33,6 +33,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide._jit import jit
+from fieldguide.svm._kernels import place_largest
 
 LOSSES = ("hinge", "squared_hinge")
 # Steps between two looks at the gap, a share of all steps so far: a look costs as much as many.
@@ -238,25 +239,6 @@ def _update(t, row_i, row_j, high, beta, errors, free):
         free[k] = errors[k] if beta[k] < high[k] else _NEVER
 
 
-@numba.njit(nogil=True)
-def _place_largest(values):
-    """Return the first place of the largest value. O(m); four maxima do not wait for each other."""
-    n = len(values)
-    a = b = c = d = -np.inf
-    for k in range(0, n - 3, 4):
-        a = values[k] if values[k] > a else a
-        b = values[k + 1] if values[k + 1] > b else b
-        c = values[k + 2] if values[k + 2] > c else c
-        d = values[k + 3] if values[k + 3] > d else d
-    for k in range(n - n % 4, n):
-        a = values[k] if values[k] > a else a
-    largest = max(max(a, b), max(c, d))
-    for k in range(n):
-        if values[k] == largest:
-            return k
-    return 0
-
-
 @jit
 def _add_rows(K, rows, is_whole, beta, values):
     """Add Kβ to values; K is symmetric, so its rows are read. O(m) for each β that is not 0."""
@@ -287,7 +269,7 @@ def _steps(K, rows, is_whole, diagonal, ridge, low, high, beta, errors, n_steps)
     first[:] = 0
     _update(0.0, first, first, high, beta, errors, work)
     for step in range(n_steps):
-        i = _place_largest(work)
+        i = place_largest(work)
         if work[i] == _NEVER:
             return step, True
         if is_whole:
@@ -297,7 +279,7 @@ def _steps(K, rows, is_whole, diagonal, ridge, low, high, beta, errors, n_steps)
                 first[k] = K[rows[i], rows[k]]
             row_i = first
         _weigh_gains(errors[i], diagonal[i], row_i, diagonal, low, beta, errors, work)
-        j = _place_largest(work)
+        j = place_largest(work)
         if work[j] == 0 or errors[i] - errors[j] < 1e-10:
             return step, True
         if is_whole:

@@ -30,6 +30,7 @@ PROBLEMS = (
     "descriptors",
     "classifier_pool",
     "caltech_features",
+    "graph_speed",
 )
 
 

@@ -136,6 +136,13 @@ def build(
             "texture, color joined by '+'. 'auto' is deep, unless that does poorly on a sample."
         ),
     ] = "auto",
+    key: Annotated[
+        str,
+        typer.Option(
+            help="How images are named: 'ova' (one-vs-all), 'ovo' (one-vs-one), or a tree: "
+            "'relaxed', 'cut', 'confusion' or 'dag'."
+        ),
+    ] = "ova",
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
@@ -163,6 +170,7 @@ def build(
             *(collection, out, report),
             title=title,
             features=features,
+            key=key,
             embedder=embedder,
             seed=seed,
             n_jobs=jobs,

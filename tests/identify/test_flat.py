@@ -274,6 +274,7 @@ def damage(arrays, name, change):
         ("coef_indices", lambda a: a - 10**6),
         ("coef_indptr", lambda a: a[::-1]),
         ("coef_indptr", lambda a: a[:-1]),
+        ("coef_indptr", lambda a: a[::-1].astype(np.uint64)),
         ("coef_data", lambda a: a[:-1]),
         ("coef_data", lambda a: a * np.nan),
         ("pool", lambda a: a[:, :-1]),

@@ -19,6 +19,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from scipy.special import softmax
 
+from fieldguide._check import check_choice
 from fieldguide._files import replacing, write_json
 from fieldguide.collection import Collection
 from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
@@ -35,8 +36,24 @@ from fieldguide.guide.journal import Journal
 from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
 from fieldguide.guide.visual_words import stage_visual_words
-from fieldguide.identify import HeldOut, OneVsAllClassifier
+from fieldguide.identify import (
+    ConfusionTreeClassifier,
+    DAGSVMClassifier,
+    HeldOut,
+    NormalizedCutTreeClassifier,
+    OneVsAllClassifier,
+    OneVsOneClassifier,
+    RelaxedHierarchyClassifier,
+)
 
+KEYS: dict[str, Any] = {
+    "ova": OneVsAllClassifier,
+    "ovo": OneVsOneClassifier,
+    "relaxed": RelaxedHierarchyClassifier,
+    "cut": NormalizedCutTreeClassifier,
+    "confusion": ConfusionTreeClassifier,
+    "dag": DAGSVMClassifier,
+}
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
 MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
 # Words about the picture rather than its subject, and the network's words beside the attributes of
@@ -55,11 +72,13 @@ class Settings:
     n_jobs: int = -1
     title: str | None = None
     features: str = AUTO
+    key: str = "ova"
 
 
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
     """Build the guide of ``collection`` in the folder ``out``."""
     started = time.monotonic()
+    check_choice("a guide", "key", settings.key, tuple(KEYS))
     if settings.features != AUTO:
         split_parts(settings.features)
     _check_target(collection, out)
@@ -170,7 +189,7 @@ def _describe(
             "features": rows.parts,
             "features_asked": settings.features,
             "features_because": rows.why,
-            "key": "one-vs-all" if key is not None else None,
+            "key": type(key).__name__ if key is not None else None,
             "key_C": KEY_C,
             "tree": "agglomerative, Ward",
         },
@@ -249,7 +268,7 @@ def _general_words() -> dict[str, tuple[str, ...]]:
 
 def _train_key(
     X: np.ndarray, kinds: list[str | None], settings: Settings
-) -> tuple[OneVsAllClassifier | None, HeldOut | None, list[str | None], list[float | None]]:
+) -> tuple[Any, HeldOut | None, list[str | None], list[float | None]]:
     """Train the key; return it with what it says of every specimen when it is held out."""
     n = len(kinds)
     rows = np.array([i for i, kind in enumerate(kinds) if kind is not None], dtype=np.int64)
@@ -259,11 +278,12 @@ def _train_key(
     sure: list[float | None] = [None] * n
     if len(sizes) < 2:
         return None, None, answers, sure
-    key = OneVsAllClassifier(C=KEY_C, n_jobs=settings.n_jobs, random_state=settings.seed)
+    key = KEYS[settings.key](C=KEY_C, n_jobs=settings.n_jobs, random_state=settings.seed)
     key.fit(X[rows], y)
     held_out = key.held_out_
     if held_out is not None:
-        for i, answer, probability in zip(rows, held_out.answer, held_out.sure, strict=True):
+        told = zip(rows[held_out.rows], held_out.answer, held_out.sure, strict=True)
+        for i, answer, probability in told:
             answers[i], sure[i] = str(key.classes_[answer]), float(probability)
     unlabelled = np.setdiff1d(np.arange(n), rows)
     if len(unlabelled):

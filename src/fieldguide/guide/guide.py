@@ -20,16 +20,15 @@ from fieldguide.features.network import Network, Outputs
 from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
-from fieldguide.guide.build import Settings, build_guide
+from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable, VisualWord
 from fieldguide.guide.visual_words import read_visual_words
-from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
 
-_KEYS = {"OneVsAllClassifier": OneVsAllClassifier, "OneVsOneClassifier": OneVsOneClassifier}
+_KEYS = {key.__name__: key for key in KEYS.values()}
 _N_NEIGHBOURS = 10
 _AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
 _BLOCK = 512
@@ -82,6 +81,7 @@ class Guide:
         seed: int = 0,
         embedder: str | os.PathLike | None = None,
         features: str = "auto",
+        key: str = "ova",
         n_jobs: int = -1,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
@@ -106,6 +106,9 @@ class Guide:
             texture, color joined by ``+``; see :class:`~fieldguide.features.FeatureStack`.
             "auto" is deep, unless that names too few specimens of a sample rightly and
             others do better.
+        key : {"ova", "ovo", "relaxed", "cut", "confusion", "dag"}
+            How new specimens are named: one-vs-all, one-vs-one, or one of the keys with a
+            decision graph; see :mod:`fieldguide.identify`.
         n_jobs : int
             Threads; -1 is all cores. The guide does not depend on it.
         progress : callable, optional
@@ -114,7 +117,7 @@ class Guide:
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
         network = None if embedder is None else os.fspath(embedder)
-        settings = Settings(seed, network, n_jobs, title, features)
+        settings = Settings(seed, network, n_jobs, title, features, key)
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
         guide._embedder_path = network
@@ -405,7 +408,7 @@ class Guide:
             ) from None
 
     @cached_property
-    def _key(self) -> OneVsAllClassifier | OneVsOneClassifier | None:
+    def _key(self) -> Any:
         path = self.folder / f"{files.KEY}.safetensors"
         if not path.exists():
             return None

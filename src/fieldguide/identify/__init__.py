@@ -1,7 +1,21 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
+from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
+from fieldguide.identify.dag_svm import DAGSVMClassifier
+from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.held_out import HeldOut
+from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.one_vs_one import OneVsOneClassifier
+from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
-__all__ = ["HeldOut", "OneVsAllClassifier", "OneVsOneClassifier"]
+__all__ = [
+    "ConfusionTreeClassifier",
+    "DAGSVMClassifier",
+    "DecisionGraph",
+    "HeldOut",
+    "NormalizedCutTreeClassifier",
+    "OneVsAllClassifier",
+    "OneVsOneClassifier",
+    "RelaxedHierarchyClassifier",
+]

@@ -5,21 +5,19 @@ a score for each class; the largest score wins. Probabilities are softmax(scale 
 the scale that makes the scores of held-out rows most likely.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import InvalidArgument, check_choice, check_seed
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.kernels import KERNELS
+from fieldguide.identify.key import Key
 from fieldguide.svm import (
     FastKernelScorer,
     LinearFunctions,
@@ -31,12 +29,10 @@ from fieldguide.svm import (
 )
 from fieldguide.svm.c_path import N_FOLDS, Train
 
-KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
-SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
 _LOG_SCALE_RANGE = (-5.0, 7.0)
 
 
-class FlatKey(ClassifierMixin, BaseEstimator, ABC):
+class FlatKey(Key):
     """Base of the classifiers without a graph.
 
     Subclasses say how to train (``_trainer``) and how margins become scores (``_score``).
@@ -223,35 +219,16 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
         scores = scores.astype(np.float64)
         self.scale_ = fit_scale(scores, index)
         probability = softmax(self.scale_ * scores, axis=1)
-        self.held_out_ = HeldOut.from_probabilities(probability, index, N_FOLDS)
+        self.held_out_ = HeldOut.from_probabilities(
+            np.arange(len(index)), probability, index, N_FOLDS
+        )
 
     def _check_arguments(self) -> None:
         owner = type(self).__name__
-        if isinstance(self.C, str) and self.C != "cv":
-            raise InvalidArgument(f'C of {owner} must be a number or "cv"; got {self.C!r}.')
-        if not isinstance(self.C, str):
-            check_number(owner, "C", self.C, 1e-9, 1e9)
-        check_choice(owner, "kernel", self.kernel, KERNEL_NAMES)
+        self._check_shared(owner)
         check_choice(owner, "loss", self.loss, (None, "hinge", "squared_hinge"))
         if not isinstance(self.class_weight, dict):
             check_choice(owner, "class_weight", self.class_weight, (None, "balanced"))
-        check_number(owner, "tol", self.tol, 1e-12, 1)
-        if self.gamma is not None:
-            check_number(owner, "gamma", self.gamma, 1e-12, 1e12)
-
-    def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
-        )
-        self._check_values(X)
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidArgument(
-                f"{type(self).__name__} needs at least 2 classes; the data has 1 class, "
-                f"{self.classes_[0]!r}."
-            )
-        return X, index
 
     def _weigh_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the weight of each row, by its class."""
@@ -264,25 +241,6 @@ class FlatKey(ClassifierMixin, BaseEstimator, ABC):
             )
         weights = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
         return weights[index]
-
-    def _read_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float32, np.float64), order="C", reset=False
-        )
-        self._check_values(X)
-        return X
-
-    def _check_values(self, X: Any) -> None:
-        if self.kernel not in SIGNED:
-            check_non_negative(X, f"{type(self).__name__} with the {self.kernel} kernel")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel not in SIGNED
-        return tags
 
 
 def fit_scale(scores: np.ndarray, index: np.ndarray) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 class HeldOut(NamedTuple):
     """Answers for rows that were left out of the training."""
 
+    rows: np.ndarray  # (n,) the training rows that were held out
     answer: np.ndarray  # (n,) classes, as numbers of classes_
     sure: np.ndarray  # (n,) probability of the answer
     accuracy: float
@@ -19,12 +20,15 @@ class HeldOut(NamedTuple):
     n_folds: int
 
     @classmethod
-    def from_probabilities(cls, probability: np.ndarray, index: np.ndarray, n_folds: int) -> Self:
+    def from_probabilities(
+        cls, rows: np.ndarray, probability: np.ndarray, index: np.ndarray, n_folds: int
+    ) -> Self:
         """Judge held-out probabilities, (n, n_classes), by the rows' own classes."""
         answer = probability.argmax(axis=1)
         is_right = answer == index
         shares = 1 / np.bincount(index)[index]
         return cls(
+            rows,
             answer,
             probability.max(axis=1),
             float(is_right.mean()),

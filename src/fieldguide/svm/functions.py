@@ -168,7 +168,8 @@ def _join(name: str, arrays: dict[str, np.ndarray], n_rows: int, n_columns: int)
     data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
     is_sound = (
         all(part.ndim == 1 for part in (data, indices, indptr))
-        and all(np.issubdtype(part.dtype, np.integer) for part in (indices, indptr))
+        # Signed numbers alone: differences of unsigned ones are never negative.
+        and all(np.issubdtype(part.dtype, np.signedinteger) for part in (indices, indptr))
         and len(indptr) == n_rows + 1
         and indptr[0] == 0
         and (np.diff(indptr) >= 0).all()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from fieldguide._parallel import map_in_order
 from fieldguide.kernels import default_gamma
@@ -232,6 +232,38 @@ class Problems:
         support = np.unique(trained.beta.indices)
         values = self._gram[np.ix_(rows, support)].astype(np.float64)
         return (trained.beta[:, support] @ values.T).T + trained.intercept
+
+    def mean_products(self, index: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the mean product (or kernel value) of the rows of each two groups, (n, n).
+
+        It is the product of their mean rows, in the space of the kernel where there is one.
+        """
+        size = np.maximum(np.bincount(index, minlength=n_groups), 1)
+        share = csr_array((1 / size[index], (index, np.arange(self.n))), shape=(n_groups, self.n))
+        if self._shared is not None:
+            means = share @ self.X
+            means = means.toarray() if issparse(means) else np.asarray(means)
+            return means @ means.T
+        half = share @ self._gram
+        return np.asarray(share @ half.T)
+
+    def affinity(self, rows: np.ndarray) -> np.ndarray:
+        """Return how alike some of the rows are, (m, m): exp(−d² / mean d²) of their distances.
+
+        The distances are those in the space of the kernel where there is one.
+        """
+        if self._shared is not None:
+            part = self.X[rows]
+            products = part @ part.T
+            products = products.toarray() if issparse(products) else np.asarray(products)
+        else:
+            products = self._gram[np.ix_(rows, rows)]
+        products = products.astype(np.float64)
+        square = np.diag(products)
+        distance = np.maximum(square[:, None] + square - 2 * products, 0)
+        np.fill_diagonal(distance, 0)
+        mean = distance.mean()
+        return np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
 
     def functions(self, trained: Trained) -> Functions:
         """Return the functions alone, for rows that are not among these."""

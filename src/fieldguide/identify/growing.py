@@ -1,0 +1,140 @@
+"""From nested sets of classes to a decision graph.
+
+A builder answers one question: how does a node split its classes? Each class goes left (−1), right
+(+1) or both ways (0), and a function tells the decided classes apart. Sets of classes that are
+reached twice are one node, so the result is a graph; a set of one class is a leaf. Sets of one
+wave are split side by side in threads; what a node becomes does not depend on the wave.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from fieldguide._parallel import map_in_order
+from fieldguide.identify.graph import ABSENT, DecisionGraph, make_graph
+from fieldguide.svm import Problems, Question, Trained
+
+Classes = tuple[int, ...]
+
+
+class Split(NamedTuple):
+    """How a node splits its classes."""
+
+    colors: np.ndarray  # (len(classes),) int8: −1 left, +1 right, 0 both ways
+
+
+class Plan(NamedTuple):
+    """The shape of a graph: its sets of classes, largest first, and how each is split."""
+
+    sets: list[Classes]  # those of the inner nodes
+    splits: list[Split]
+    left: np.ndarray  # (n_nodes,) a node, or −1 − leaf
+    right: np.ndarray
+    leaves: list[Classes]  # the classes of each leaf
+    n_classes: int
+
+    def colors(self) -> np.ndarray:
+        """Return the colour of every class at every node, (n_nodes, n_classes)."""
+        colors = np.full((len(self.sets), self.n_classes), ABSENT, dtype=np.int8)
+        for node, (classes, split) in enumerate(zip(self.sets, self.splits, strict=True)):
+            colors[node, list(classes)] = split.colors
+        return colors
+
+
+def grow(
+    n_classes: int,
+    split: Callable[[Classes], Split],
+    force: Callable[[Classes], Split],
+    *,
+    max_nodes: int,
+    max_depth: int | None = None,
+    n_jobs: int = 1,
+) -> tuple[Plan, bool]:
+    """Split sets of classes until one class is left everywhere; say whether the cap was met.
+
+    Once ``max_nodes`` sets are known, ``force`` splits the others: it lets no class go both ways,
+    so that the graph below them is a tree and ends. Sets that are still whole after ``max_depth``
+    splits are leaves.
+    """
+    whole = tuple(range(n_classes))
+    splits: dict[Classes, Split] = {}
+    pending, known = [whole], {whole}
+    depth, is_capped = 0, False
+    while pending and depth != max_depth:
+        pending = [classes for classes in pending if len(classes) > 1]
+        is_capped |= len(splits) + len(pending) > max_nodes
+        made = list(map_in_order(force if is_capped else split, pending, n_jobs=n_jobs))
+        splits.update(zip(pending, made, strict=True))
+        found = [child for classes in pending for child in children(classes, splits[classes])]
+        pending = [child for child in dict.fromkeys(found) if child not in known]
+        known.update(pending)
+        depth += 1
+    # A child is a smaller set than its parent: from the largest on, every edge leads onward.
+    order = sorted(splits, key=lambda classes: (-len(classes), classes))
+    leaves = sorted(known - set(splits))
+    number = {classes: node for node, classes in enumerate(order)}
+    number |= {classes: -1 - leaf for leaf, classes in enumerate(leaves)}
+    ends = np.array(
+        [[number[child] for child in children(classes, splits[classes])] for classes in order],
+        dtype=np.int32,
+    ).reshape(-1, 2)
+    made = [splits[classes] for classes in order]
+    return Plan(order, made, ends[:, 0], ends[:, 1], leaves, n_classes), is_capped
+
+
+def children(classes: Classes, split: Split) -> tuple[Classes, Classes]:
+    """Return the classes that go left and those that go right."""
+    pairs = list(zip(classes, split.colors.tolist(), strict=True))
+    return tuple(c for c, s in pairs if s <= 0), tuple(c for c, s in pairs if s >= 0)
+
+
+def ask_nodes(plan: Plan, index: np.ndarray, weight: np.ndarray | None = None) -> list[Question]:
+    """Return the binary problem of each node: the rows of its decided classes."""
+    colors = plan.colors()
+    return [ask_node(colors[node], index, weight) for node in range(len(plan.sets))]
+
+
+def ask_node(colors: np.ndarray, index: np.ndarray, weight: np.ndarray | None = None) -> Question:
+    """Return the problem of the rows whose classes go one way; ``colors`` is (n_classes,)."""
+    side = colors[index]
+    rows = np.flatnonzero(np.abs(side) == 1)
+    return Question(rows, side[rows].astype(np.float64), None if weight is None else weight[rows])
+
+
+def build_graph(
+    plan: Plan, problems: Problems, nodes: Trained, flat: Trained, index: np.ndarray
+) -> DecisionGraph:
+    """Return the graph of trained nodes; the functions of the classes follow those of the nodes.
+
+    A leaf of several classes has the name of the largest.
+    """
+    count = np.bincount(index, minlength=plan.n_classes)
+    lengths = [len(classes) for classes in plan.leaves]
+    places = np.concatenate([list(classes) for classes in plan.leaves]).astype(np.int64)
+    leaf_counts = csr_array(
+        (count[places].astype(np.float64), places, np.concatenate([[0], np.cumsum(lengths)])),
+        shape=(len(plan.leaves), plan.n_classes),
+    )
+    return make_graph(
+        problems.functions(join(nodes, flat)),
+        plan.left,
+        plan.right,
+        np.array([max(classes, key=lambda c: count[c]) for classes in plan.leaves]),
+        plan.n_classes,
+        leaf_counts=leaf_counts,
+        colors=plan.colors(),
+    )
+
+
+def join(first: Trained, second: Trained) -> Trained:
+    """Return the functions of both, one after the other."""
+    return Trained(
+        csr_array(vstack([first.beta, second.beta])),
+        None
+        if first.coef is None or second.coef is None
+        else np.concatenate([first.coef, second.coef]),
+        np.concatenate([first.intercept, second.intercept]),
+        np.concatenate([first.gaps, second.gaps]),
+    )

@@ -1,0 +1,68 @@
+"""What every key shares: the rows and labels that it takes, and the arguments of its SVMs."""
+
+from abc import ABC
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide.kernels import KERNELS
+
+KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
+SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
+
+
+class Key(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all keys; subclasses have the arguments ``C``, ``kernel``, ``gamma`` and ``tol``."""
+
+    C: float | str
+    kernel: str
+    gamma: float | None
+    tol: float
+
+    def _check_shared(self, owner: str) -> None:
+        """Refuse arguments that no SVM can use."""
+        if isinstance(self.C, str) and self.C != "cv":
+            raise InvalidArgument(f'C of {owner} must be a number or "cv"; got {self.C!r}.')
+        if not isinstance(self.C, str):
+            check_number(owner, "C", self.C, 1e-9, 1e9)
+        check_choice(owner, "kernel", self.kernel, KERNEL_NAMES)
+        check_number(owner, "tol", self.tol, 1e-12, 1)
+        if self.gamma is not None:
+            check_number(owner, "gamma", self.gamma, 1e-12, 1e12)
+
+    def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
+        )
+        self._check_values(X)
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidArgument(
+                f"{type(self).__name__} needs at least 2 classes; the data has 1 class, "
+                f"{self.classes_[0]!r}."
+            )
+        return X, index
+
+    def _read_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float32, np.float64), order="C", reset=False
+        )
+        self._check_values(X)
+        return X
+
+    def _check_values(self, X: Any) -> None:
+        if self.kernel not in SIGNED:
+            check_non_negative(X, f"{type(self).__name__} with the {self.kernel} kernel")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel not in SIGNED
+        return tags

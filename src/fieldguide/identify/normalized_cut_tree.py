@@ -1,0 +1,116 @@
+"""The tree of Marszałek and Schmid: the rows are cut in two, and the classes follow their rows.
+
+At each node the rows of its classes are cut in two groups that are alike within (normalised cut).
+With q_k the larger share of class k in one group, the class is decided when 2 q_k − 1 ≥ 1 − α, and
+goes to that group's side; otherwise it goes both ways. The function of the node tells the decided
+classes apart. α = 1 lets no class go both ways; the smaller α is, the more do.
+
+Reference: M. Marszałek, C. Schmid, "Constructing category hierarchies for visual recognition",
+ECCV (2008).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from fieldguide._check import check_number
+from fieldguide._random import spawn_generators
+from fieldguide.identify.bipartition import bipartition
+from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.tree_key import TreeKey
+from fieldguide.svm import Problems
+
+
+class NormalizedCutTreeClassifier(TreeKey):
+    """A graph whose nodes cut the rows in two, by how alike they are.
+
+    Parameters
+    ----------
+    alpha : float
+        In (0, 1]: how one-sided a class may fail to be and still go one way.
+    max_rows : int
+        Rows of a node that are cut; more are drawn from, evenly over classes.
+    max_nodes : int
+        Once so many nodes are known, no class goes both ways any more, and a warning says so.
+    C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+        As of every tree key; see :class:`TreeKey`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import NormalizedCutTreeClassifier
+    >>> X = np.repeat(np.eye(4), 6, axis=0) + np.random.default_rng(0).normal(0, 0.1, (24, 4))
+    >>> key = NormalizedCutTreeClassifier(C=10.0).fit(X, np.repeat(list("abcd"), 6))
+    >>> key.predict(np.eye(4)).tolist()
+    ['a', 'b', 'c', 'd']
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.5,
+        max_rows: int = 1000,
+        max_nodes: int = 5000,
+        C: float | str = 1.0,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        tol: float = 1e-3,
+        search: str = "shortlist",
+        tolerance: float | str = "auto",
+        max_classes: int = 16,
+        budget: int | None = None,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.max_rows = max_rows
+        self.max_nodes = max_nodes
+        super().__init__(
+            C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+        )
+
+    def _check_own(self) -> None:
+        owner = type(self).__name__
+        check_number(owner, "alpha", self.alpha, 1e-6, 1)
+        check_number(owner, "max_rows", self.max_rows, 2, 10**6, integer=True)
+        check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
+
+    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+        n_classes = len(self.classes_)
+        members = [np.flatnonzero(index == c) for c in range(n_classes)]
+        # Each class draws its rows once, so that a node does not depend on when it is reached.
+        for rng, rows in zip(spawn_generators(problems.seed, n_classes), members, strict=True):
+            rng.shuffle(rows)
+
+        def share(classes: Classes) -> np.ndarray:
+            """Return the share of each class in the second group."""
+            n_each = max(1, self.max_rows // len(classes))
+            parts = [members[c][:n_each] for c in classes]
+            second = bipartition(problems.affinity(np.concatenate(parts)))
+            owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+            return np.bincount(owner, weights=second) / np.bincount(owner)
+
+        plan, is_capped = grow(
+            n_classes,
+            lambda classes: decide_classes(share(classes), self.alpha),
+            lambda classes: decide_classes(share(classes), 1.0),
+            max_nodes=self.max_nodes,
+            n_jobs=self.n_jobs,
+        )
+        if is_capped:
+            self._warn_capped(len(plan.sets), "raise alpha")
+        return plan
+
+
+def decide_classes(share: np.ndarray, alpha: float) -> Split:
+    """Return the split of classes by their shares in the second group.
+
+    Where no class is decided on a side, the one that leans to it most is.
+    """
+    lean = 2 * share - 1
+    colors = np.where(np.abs(lean) >= 1 - alpha, np.where(lean > 0, 1, -1), 0).astype(np.int8)
+    order = np.argsort(lean, kind="stable")
+    if not (colors < 0).any():
+        colors[order[0]] = -1
+    if not (colors > 0).any():
+        colors[order[-1]] = 1
+    return Split(colors)

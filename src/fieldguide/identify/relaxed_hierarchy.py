@@ -1,0 +1,207 @@
+"""The relaxed hierarchy of Gao and Koller: classes that are hard to place go both ways.
+
+At a node with classes 𝒦, a colouring μ_k ∈ {−1, 0, +1} and a hyperplane are found together:
+
+    min  ½|w|² + C Σ_{μ_k = +1} Σ_{i∈k} ξ⁺_i + C Σ_{μ_k = −1} Σ_{i∈k} ξ⁻_i − ρ C Σ_{μ_k ≠ 0} n_k
+    s.t. −B ≤ Σ μ_k ≤ B, and a class on each side
+
+Two steps take turns until a colouring comes back: the hyperplane for given colours is a binary SVM,
+and the colours for a given hyperplane are found exactly (:mod:`fieldguide.identify.coloring`).
+Neither raises the objective. Classes with μ ≤ 0 go left, with μ ≥ 0 right.
+
+=====  =======================================================================
+ξ⁺ ξ⁻  max(0, 1 − f(x)), max(0, 1 + f(x)): slack on the right, on the left
+ρ      reward of a row that takes part: large ρ is fast, small ρ is accurate
+B      how uneven the two sides may be
+=====  =======================================================================
+
+Reference: T. Gao, D. Koller, "Discriminative learning of relaxed hierarchy for large-scale visual
+recognition", ICCV (2011).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldguide._check import check_number
+from fieldguide.identify.bipartition import bipartition
+from fieldguide.identify.coloring import color_classes
+from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.tree_key import TreeKey
+from fieldguide.svm import Problems, Question, Trained
+
+_MAX_TURNS = 20
+_GROWING_TOL = 1e-2  # colours need no exact hyperplane
+
+
+class RelaxedHierarchyClassifier(TreeKey):
+    """A graph of hyperplanes whose classes may go both ways.
+
+    Parameters
+    ----------
+    rho : float
+        Reward of a row that takes part in a node. From about 1 on every class goes one way; the
+        smaller it is, the more classes go both ways.
+    balance : int, optional
+        Largest difference of the numbers of classes on the two sides of a node; by default a
+        tenth of its classes, at least 1.
+    n_starts : int
+        Colourings to start from: the spectral bipartition of the class means, then pairs of
+        distant classes.
+    max_nodes : int
+        Once so many nodes are known, no class goes both ways any more, and a warning says so.
+    C, kernel, gamma, loss, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+        As of every tree key; see :class:`TreeKey`. The loss is the hinge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import RelaxedHierarchyClassifier
+    >>> X = np.repeat(np.eye(4), 6, axis=0) + np.random.default_rng(0).normal(0, 0.1, (24, 4))
+    >>> key = RelaxedHierarchyClassifier(C=10.0).fit(X, np.repeat(list("abcd"), 6))
+    >>> key.predict(np.eye(4)).tolist()
+    ['a', 'b', 'c', 'd']
+    """
+
+    def __init__(
+        self,
+        rho: float = 0.5,
+        balance: int | None = None,
+        n_starts: int = 3,
+        max_nodes: int = 5000,
+        C: float | str = 1.0,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        tol: float = 1e-3,
+        search: str = "shortlist",
+        tolerance: float | str = "auto",
+        max_classes: int = 16,
+        budget: int | None = None,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.rho = rho
+        self.balance = balance
+        self.n_starts = n_starts
+        self.max_nodes = max_nodes
+        super().__init__(
+            C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+        )
+
+    def _check_own(self) -> None:
+        owner = type(self).__name__
+        check_number(owner, "rho", self.rho, 0, 100)
+        check_number(owner, "n_starts", self.n_starts, 1, 100, integer=True)
+        check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
+        if self.balance is not None:
+            check_number(owner, "balance", self.balance, 0, 10**7, integer=True)
+
+    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+        loose = problems.changed(tol=max(problems.tol, _GROWING_TOL), n_jobs=1)
+        painter = Painter(loose, index, len(self.classes_), C, self.rho, self.balance)
+        plan, is_capped = grow(
+            len(self.classes_),
+            lambda classes: painter.split(classes, self.n_starts),
+            painter.force,
+            max_nodes=self.max_nodes,
+            n_jobs=self.n_jobs,
+        )
+        if is_capped:
+            self._warn_capped(len(plan.sets), "raise rho")
+        return plan
+
+
+class Painting(NamedTuple):
+    """A colouring with its hyperplane."""
+
+    colors: np.ndarray  # (len(classes),) int8
+    objective: float
+
+
+class Painter:
+    """Colours the classes of a node."""
+
+    def __init__(
+        self,
+        problems: Problems,
+        index: np.ndarray,
+        n_classes: int,
+        C: float,
+        rho: float,
+        balance: int | None,
+    ) -> None:
+        self._problems, self._index, self._C, self._rho = problems, index, C, rho
+        self._balance = balance
+        self._members = [np.flatnonzero(index == c) for c in range(n_classes)]
+        products = problems.mean_products(index, n_classes)
+        square = np.diag(products)
+        self._distance = np.maximum(square[:, None] + square - 2 * products, 0)
+
+    def split(self, classes: Classes, n_starts: int) -> Split:
+        """Return the best colouring over several starts."""
+        if len(classes) == 2:
+            return Split(np.array([-1, 1], dtype=np.int8))
+        paintings = [self.paint(classes, start) for start in self._starts(classes, n_starts)]
+        return Split(min(paintings, key=lambda painting: painting.objective).colors)
+
+    def force(self, classes: Classes) -> Split:
+        """Return a split in which no class goes both ways."""
+        return Split(self._halve(classes))
+
+    def paint(self, classes: Classes, colors: np.ndarray) -> Painting:
+        """Alternate hyperplane and colours until a colouring comes back."""
+        rows = np.concatenate([self._members[c] for c in classes])
+        owner = np.repeat(np.arange(len(classes)), [len(self._members[c]) for c in classes])
+        balance = self._balance if self._balance is not None else max(1, len(classes) // 10)
+        best: Painting | None = None
+        seen: set[bytes] = set()
+        trained: Trained | None = None
+        for _ in range(_MAX_TURNS):
+            seen.add(colors.tobytes())
+            side = colors[owner]
+            is_active = side != 0
+            question = Question(rows[is_active], side[is_active].astype(np.float64))
+            trained = self._problems.solve([question], C=self._C, start=trained)
+            margin = self._problems.evaluate(trained, rows)[:, 0]
+            cost_minus, cost_plus = self._costs(margin, owner, len(classes))
+            beta = trained.beta.toarray()[0, rows]
+            # ½|w|², whichever way the intercept is treated: Σ β f = |w|² at the optimum's β.
+            penalty = 0.5 * float(beta @ margin)
+            colors = color_classes(cost_minus, cost_plus, balance)
+            cost = cost_minus[colors < 0].sum() + cost_plus[colors > 0].sum()
+            if best is None or penalty + cost < best.objective:
+                best = Painting(colors, penalty + float(cost))
+            if colors.tobytes() in seen:
+                break
+        assert best is not None
+        return best
+
+    def _costs(
+        self, margin: np.ndarray, owner: np.ndarray, n: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each class costs on the left and on the right."""
+        count = np.bincount(owner, minlength=n)
+        left, right = (
+            np.bincount(owner, weights=np.maximum(0, 1 - sign * margin), minlength=n)
+            for sign in (-1, 1)
+        )
+        return self._C * (left - self._rho * count), self._C * (right - self._rho * count)
+
+    def _halve(self, classes: Classes) -> np.ndarray:
+        distance = self._distance[np.ix_(classes, classes)]
+        scale = distance[distance > 0].mean() if (distance > 0).any() else 1.0
+        second = bipartition(np.exp(-distance / scale))
+        return np.where(second, 1, -1).astype(np.int8)
+
+    def _starts(self, classes: Classes, n_starts: int) -> list[np.ndarray]:
+        """Return the bipartition of the classes, then the most distant pairs, one class each."""
+        starts = [self._halve(classes)]
+        distance = self._distance[np.ix_(classes, classes)].copy()
+        while len(starts) < n_starts and distance.max() > 0:
+            a, b = np.unravel_index(int(distance.argmax()), distance.shape)
+            colors = np.zeros(len(classes), dtype=np.int8)
+            colors[a], colors[b] = -1, 1
+            starts.append(colors)
+            distance[[a, b]] = 0
+            distance[:, [a, b]] = 0
+        return starts

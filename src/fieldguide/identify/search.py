@@ -1,0 +1,511 @@
+"""Three ways through a decision graph: greedy, best-first, and best-first with a shortlist.
+
+    P(path | x) = Π_j p_j(side taken | x)         mass of a class = Σ of its paths' probabilities
+
+- :func:`walk` takes the more probable side of every node: the rule of the papers.
+- :func:`best_first` opens what has most mass until no other class can catch up: the answer is the
+  class with most mass, as if every path had been followed. Each node is asked at most once.
+- :func:`shortlist` goes on past the first leaf, to every leaf whose most probable path is at most
+  a ``tolerance`` (in log-probability) less probable, and lets the one-vs-all functions of the
+  classes found there decide: the graph then needs recall, not a verdict.
+
+Every row takes the same compiled loop, so that answers depend neither on the number of rows nor
+on ``n_jobs``. Linear functions of dense rows are evaluated where the search asks for them, in
+single precision. Kernel functions, and functions of sparse rows, are evaluated for a whole block
+of rows first, and the same loop reads them from that matrix: kernel values of one row and of many
+may differ in their last digits. The *counts* are those of a search that evaluates only what it
+asks for.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from fieldguide._check import InvalidArgument, check_number
+from fieldguide._parallel import map_in_order
+from fieldguide.identify import _walks
+from fieldguide.identify.graph import DecisionGraph
+from fieldguide.svm import Functions, KernelFunctions, LinearFunctions
+
+_ROWS_PER_BLOCK = 1024
+_MARGINS_PER_BLOCK = 2**22
+_NO_COEF, _NO_INTERCEPT = np.empty((0, 0), np.float32), np.empty(0, np.float32)
+
+
+class Found(NamedTuple):
+    """What a search says of each row, and what it spent."""
+
+    answer: np.ndarray  # (n,) int32: the class
+    leaf: np.ndarray  # (n,) int32: the first leaf of that class that the search reached
+    n_nodes: np.ndarray  # (n,) int32: nodes asked
+    n_flat: np.ndarray  # (n,) int32: functions of classes asked
+    mass: csr_array  # (n, n_classes): of the paths followed to a leaf; greedy: 1 on the answer
+    rest: np.ndarray  # (n,): 1 − Σ mass, on paths that were not followed to a leaf
+    margins: csr_array | None = None  # (n, n_classes): of the functions of classes asked
+    used: csr_array | None = None  # (n, n_nodes) bool: nodes asked, with paths=True
+    used_flat: csr_array | None = None  # (n, n_classes) bool: functions of classes, the same
+
+
+def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) -> Found:
+    """Take the more probable side of every node, down to a leaf.
+
+    Parameters
+    ----------
+    graph : DecisionGraph
+    X : array of shape (n, n_features)
+        Float32 and C-contiguous is read in place; or a CSR matrix; or what the functions of a
+        kernel graph take.
+    n_jobs : int
+        Threads.
+    paths : bool
+        Say which nodes were asked, in ``used`` of the answer.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> walk(graph, np.array([[-1.0], [1.0], [3.0]])).answer.tolist()
+    [0, 1, 2]
+    """
+    functions, links = _node_functions(graph), _links(graph)
+
+    def search(rows: Any) -> tuple[np.ndarray, ...]:
+        leaf, n_asked = np.empty((2, rows.shape[0]), dtype=np.int32)
+        rows, source = _look(functions, rows, n_jobs)
+        _walks.walk_rows(rows, source, links, leaf, n_asked)
+        nodes = np.empty(n_asked.sum() if paths else 0, dtype=np.int32)
+        if paths:
+            ends = np.concatenate([[0], np.cumsum(n_asked, dtype=np.int64)])
+            _walks.list_paths(rows, source, links, ends, nodes)
+        return leaf, n_asked, nodes
+
+    X = _check_rows(graph, X)
+    leaf, n_asked, nodes = _search_blocks(search, X, functions, None, n_jobs)
+    n = X.shape[0]
+    answer = graph.leaf_class[leaf]
+    mass = csr_array((np.ones(n), answer, np.arange(n + 1)), shape=(n, graph.n_classes))
+    used = _mark(n_asked, nodes, graph.n_nodes) if paths else None
+    no_flat = csr_array((n, graph.n_classes), dtype=bool) if paths else None
+    zeros = np.zeros(n, dtype=np.int32)
+    return Found(answer, leaf, n_asked, zeros, mass, np.zeros(n), None, used, no_flat)
+
+
+def best_first(
+    graph: DecisionGraph,
+    X: Any,
+    *,
+    budget: int | None = None,
+    n_jobs: int = 1,
+    paths: bool = False,
+) -> Found:
+    """Find the class with most mass, opening the most probable entries first.
+
+    The search ends when the leading class is ahead of the next by more than the mass that is not
+    yet at a leaf. Of classes with equal mass the one reached first wins; of entries with equal
+    mass the one on the side of the last margin's sign is opened first.
+
+    Parameters
+    ----------
+    graph, X, n_jobs, paths
+        As of :func:`walk`.
+    budget : int, optional
+        The most nodes to ask for a row; the class with most mass so far is the answer. A row that
+        has not come to any leaf by then takes the greedy way down from its most probable entry,
+        and that way alone may exceed the budget.
+
+    Examples
+    --------
+    Two leaves of class 1 together have more mass than the leaf of class 0:
+
+    >>> from fieldguide.identify.graph import make_graph
+    >>> functions = LinearFunctions(np.array([[1.0], [0.0]]), np.array([0.0, 0.0]))
+    >>> graph = make_graph(functions, [1, -1], [-2, -3], [1, 0, 1], 2)
+    >>> found = best_first(graph, np.array([[-0.5]], dtype=np.float32))
+    >>> int(found.answer[0]), found.mass.toarray().round(2).tolist()
+    (1, [[0.38, 0.62]])
+    """
+    limit = _check_budget("best_first", budget)
+    functions, links = _node_functions(graph), _links(graph)
+
+    def search(rows: Any) -> tuple[np.ndarray, ...]:
+        n = rows.shape[0]
+        leaf, n_asked = np.empty((2, n), dtype=np.int32)
+        ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
+        rest = np.empty(n)
+        rows, source = _look(functions, rows, n_jobs)
+        classes, masses, nodes = _walks.best_first_rows(
+            rows, source, links, limit, paths, leaf, n_asked, rest, ends, node_ends
+        )
+        lists = np.diff(ends), classes[: ends[-1]], masses[: ends[-1]]
+        return leaf, n_asked, rest, *lists, nodes[: node_ends[-1]]
+
+    X = _check_rows(graph, X)
+    leaf, n_asked, rest, lengths, classes, masses, nodes = _search_blocks(
+        search, X, functions, None, n_jobs
+    )
+    n = X.shape[0]
+    mass = _gather(lengths, classes, masses, graph.n_classes)
+    used = _mark(n_asked, nodes, graph.n_nodes) if paths else None
+    no_flat = csr_array((n, graph.n_classes), dtype=bool) if paths else None
+    zeros = np.zeros(n, dtype=np.int32)
+    answer = graph.leaf_class[leaf]
+    return Found(answer, leaf, n_asked, zeros, mass, rest, None, used, no_flat)
+
+
+def shortlist(
+    graph: DecisionGraph,
+    X: Any,
+    flat: Functions | None = None,
+    *,
+    tolerance: float,
+    max_classes: int = 16,
+    budget: int | None = None,
+    n_jobs: int = 1,
+    paths: bool = False,
+) -> Found:
+    """Let one-vs-all functions decide among the classes of the most probable leaves.
+
+    A leaf counts by its most probable path: ``mass`` holds those paths alone. When one class is
+    left, nothing more is asked. Of equal margins the class with the smaller number wins, as it
+    does for one-vs-all.
+
+    Parameters
+    ----------
+    graph, X, n_jobs, paths
+        As of :func:`walk`.
+    flat : LinearFunctions or KernelFunctions, optional
+        One function for each class; by default those that the graph holds after its nodes'.
+    tolerance : float
+        Leaves are followed while their log-probability is less than this below that of the first.
+        0 stops at the first leaf; infinity follows all.
+    max_classes : int
+        The most classes on the list.
+    budget : int, optional
+        The most nodes to ask for a row, as of :func:`best_first`.
+    """
+    most, limit = _check_limits("shortlist", graph, tolerance, max_classes, budget)
+    links = _links(graph)
+    functions, flat = _class_functions(graph, flat)
+
+    def search(rows: Any) -> tuple[np.ndarray, ...]:
+        n = rows.shape[0]
+        leaf, n_asked, n_flat = np.empty((3, n), dtype=np.int32)
+        ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
+        rest = np.empty(n)
+        X_nodes, source = _look(functions, rows, n_jobs)
+        if flat is None:
+            X_flat, flat_source = np.ascontiguousarray(X_nodes[:, graph.n_nodes :]), source
+        else:
+            X_flat, flat_source = _look(flat, rows, n_jobs)
+        classes, masses, margins, nodes = _walks.shortlist_rows(
+            *(X_nodes, source, links, X_flat, flat_source, float(tolerance), most, limit, paths),
+            *(leaf, n_asked, n_flat, rest, ends, node_ends),
+        )
+        end = ends[-1]
+        lists = np.diff(ends), classes[:end], masses[:end], margins[:end]
+        return leaf, n_asked, n_flat, rest, *lists, nodes[: node_ends[-1]]
+
+    X = _check_rows(graph, X)
+    leaf, n_asked, n_flat, rest, lengths, classes, masses, values, nodes = _search_blocks(
+        search, X, functions, flat, n_jobs
+    )
+    is_asked = np.repeat(n_flat > 0, lengths)
+    margins = _gather(n_flat, classes[is_asked], values[is_asked], graph.n_classes)
+    return Found(
+        graph.leaf_class[leaf],
+        leaf,
+        n_asked,
+        n_flat,
+        _gather(lengths, classes, masses, graph.n_classes),
+        rest,
+        margins,
+        _mark(n_asked, nodes, graph.n_nodes) if paths else None,
+        _mark(n_flat, classes[is_asked], graph.n_classes) if paths else None,
+    )
+
+
+def count_costs(graph: DecisionGraph, flat: Functions | None, found: Found) -> np.ndarray:
+    """Return what each row cost: functions if linear, else distinct kernel values, (n,).
+
+    Parameters
+    ----------
+    graph, flat
+        As the search took them. Kernel functions of a ``flat`` of its own must number the same
+        training rows in ``support`` as those of the graph: a row that both use counts once.
+    found : Found
+        Of a search with ``paths=True``, where the functions are of a kernel.
+    """
+    if isinstance(graph.functions, LinearFunctions) and not isinstance(flat, KernelFunctions):
+        return found.n_nodes + found.n_flat
+    if found.used is None or found.used_flat is None:
+        raise InvalidArgument("count_costs needs the nodes asked; search with paths=True.")
+    own = graph.functions
+    if flat is None or flat is own:
+        n_columns = len(own.intercept)
+        return own.count_evaluations(_side_by_side(found.used, found.used_flat, n_columns))
+    if isinstance(own, LinearFunctions) or isinstance(flat, LinearFunctions):
+        nodes = own.count_evaluations(_side_by_side(found.used, None, len(own.intercept)))
+        return nodes + flat.count_evaluations(found.used_flat)
+    # Two pools over the same training rows: as one, with those rows as columns.
+    rows, columns = np.unique(np.concatenate([own.support, flat.support]), return_inverse=True)
+    parts = []
+    for part, places in ((own, columns[: len(own.support)]), (flat, columns[len(own.support) :])):
+        ones = np.ones(part.coef.nnz, dtype=np.int64)
+        support = csr_array(
+            (ones, places[part.coef.indices], part.coef.indptr),
+            shape=(part.coef.shape[0], len(rows)),
+        )
+        parts.append(support)
+    used, used_flat = (a.astype(np.int64) for a in (found.used, found.used_flat))
+    return np.diff((used @ parts[0][: graph.n_nodes] + used_flat @ parts[1]).indptr)
+
+
+class FastWalker:
+    """Greedy walks through a graph of linear functions, without any check of the input.
+
+    The answers are those of :func:`walk`.
+
+    Parameters
+    ----------
+    graph : DecisionGraph
+        Of linear functions.
+    classes : ndarray of shape (n_classes,), optional
+        What :meth:`predict` answers; numbers 0 to n_classes - 1 by default.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> walker = FastWalker(graph, np.array(["ant", "bee", "cod"]))
+    >>> str(walker.predict_one(np.array([1], dtype=np.float32)))
+    'bee'
+    """
+
+    def __init__(self, graph: DecisionGraph, classes: Any = None) -> None:
+        if not isinstance(graph.functions, LinearFunctions):
+            raise InvalidArgument(
+                "FastWalker takes graphs of linear functions; use walk for kernel functions."
+            )
+        self.graph = graph
+        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
+        functions = _node_functions(graph)
+        self._source = _walks.Source(functions.n_features, *functions)
+        self._links = _links(graph)
+        # Leaves by the number of their class: the walk then ends at the answer.
+        leaf_class = graph.leaf_class
+        named = [
+            np.where(child < 0, -1 - leaf_class[np.maximum(-1 - child, 0)], child)
+            for child in (graph.left, graph.right)
+        ]
+        self._arguments = (*functions, *named)
+        self._only = None if graph.n_nodes else int(graph.leaf_class[0])
+
+    def best(self, x: np.ndarray) -> int:
+        """Return the number of the class of one row, a float32 array (n_features,).
+
+        ``x`` must be finite and contiguous; nothing is checked.
+        """
+        return _walks.walk_one(x, *self._arguments) if self._only is None else self._only
+
+    def predict_one(self, x: np.ndarray) -> Any:
+        """Return the class of one row, as :meth:`best` takes it."""
+        return self.classes[self.best(x)]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of each row of a C-contiguous float32 array; nothing is checked."""
+        leaf, n_asked = np.empty((2, len(X)), dtype=np.int32)
+        _walks.walk_rows(X, self._source, self._links, leaf, n_asked)
+        return self.classes[self._links.leaf_class[leaf]]
+
+
+class FastShortlist:
+    """Shortlists in a graph of linear functions, one row at a time, without checks of the input.
+
+    The answers are those of :func:`shortlist`, which describes the parameters.
+
+    Parameters
+    ----------
+    graph, flat, tolerance, max_classes, budget
+        As of :func:`shortlist`; linear functions alone.
+    classes : ndarray of shape (n_classes,), optional
+        What :meth:`predict_one` answers; numbers 0 to n_classes - 1 by default.
+    """
+
+    def __init__(
+        self,
+        graph: DecisionGraph,
+        flat: Functions | None = None,
+        *,
+        tolerance: float,
+        max_classes: int = 16,
+        budget: int | None = None,
+        classes: Any = None,
+    ) -> None:
+        most, limit = _check_limits("FastShortlist", graph, tolerance, max_classes, budget)
+        parts = _class_functions(graph, flat)
+        if not all(isinstance(part, LinearFunctions) for part in parts):
+            raise InvalidArgument(
+                "FastShortlist takes linear functions; use shortlist for kernel functions."
+            )
+        source, flat_source = (_look(part, np.empty((0, 0)), 1)[1] for part in parts)
+        self._arguments = (source, _links(graph), flat_source, float(tolerance), most, limit)
+        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
+
+    def best(self, x: np.ndarray) -> int:
+        """Return the number of the class of one row, a float32 array (n_features,).
+
+        ``x`` must be finite and contiguous; nothing is checked.
+        """
+        return _walks.shortlist_one(x, *self._arguments)
+
+    def predict_one(self, x: np.ndarray) -> Any:
+        """Return the class of one row, as :meth:`best` takes it."""
+        return self.classes[self.best(x)]
+
+
+def _check_rows(graph: DecisionGraph, X: Any) -> Any:
+    """Return rows with the columns that the functions take; their values are not looked at."""
+    X = X if issparse(X) else np.asarray(X)
+    n_features = graph.functions.n_features
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise InvalidArgument(
+            f"X must have rows of {n_features} columns, as the functions of the graph take; "
+            f"got shape {X.shape}."
+        )
+    if issparse(X):
+        return X.tocsr()
+    return X if X.flags.c_contiguous else np.ascontiguousarray(X)
+
+
+def _check_budget(owner: str, budget: int | None) -> int:
+    """Return the most nodes to ask, −1 for any number."""
+    if budget is None:
+        return -1
+    check_number(owner, "budget", budget, 1, 2**31 - 1, integer=True)
+    return budget
+
+
+def _check_limits(
+    owner: str, graph: DecisionGraph, tolerance: float, max_classes: int, budget: int | None
+) -> tuple[int, int]:
+    """Return the most classes to list and the most nodes to ask."""
+    check_number(owner, "tolerance", tolerance, 0, np.inf)
+    check_number(owner, "max_classes", max_classes, 1, 2**31 - 1, integer=True)
+    # Once every class that has a leaf is on the list, no further node can matter.
+    n_named = int(np.count_nonzero(graph.count_leaves()))
+    return min(max_classes, n_named), _check_budget(owner, budget)
+
+
+def _links(graph: DecisionGraph) -> _walks.Links:
+    return _walks.Links(graph.left, graph.right, graph.scale, graph.leaf_class, graph.n_classes)
+
+
+def _node_functions(graph: DecisionGraph) -> Any:
+    """Return the functions of the nodes alone, with the part of a pool that they use."""
+    functions, n = graph.functions, graph.n_nodes
+    if not graph.has_flat:
+        return functions
+    if isinstance(functions, LinearFunctions):
+        return LinearFunctions(functions.coef[:n], functions.intercept[:n])
+    coef = functions.coef[:n]
+    kept, columns = np.unique(coef.indices, return_inverse=True)
+    return functions._replace(
+        pool=None if functions.pool is None else functions.pool[kept],
+        support=functions.support[kept],
+        coef=csr_array((coef.data, columns, coef.indptr), shape=(n, len(kept))),
+        intercept=functions.intercept[:n],
+    )
+
+
+def _class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, Any]:
+    """Return functions of the nodes and of the classes; one object and None for a shared pool."""
+    if flat is not None and flat is not graph.functions:
+        if len(flat.intercept) != graph.n_classes:
+            raise InvalidArgument(
+                f"flat of shortlist must have {graph.n_classes} functions, one for each class; "
+                f"got {len(flat.intercept)}."
+            )
+        if flat.n_features != graph.functions.n_features:
+            raise InvalidArgument(
+                f"flat of shortlist must take {graph.functions.n_features} columns, as the graph "
+                f"does; it takes {flat.n_features}."
+            )
+        return _node_functions(graph), flat
+    if not graph.has_flat:
+        raise InvalidArgument(
+            "The graph holds functions of its nodes alone; give shortlist the functions of the "
+            "classes as flat."
+        )
+    functions, n = graph.functions, graph.n_nodes
+    if isinstance(functions, LinearFunctions):
+        own = LinearFunctions(functions.coef[n:], functions.intercept[n:])
+        return _node_functions(graph), own
+    return functions, None
+
+
+def _look(functions: Functions, rows: Any, n_jobs: int) -> tuple[np.ndarray, _walks.Source]:
+    """Return what the compiled loops read: the rows and functions, or margins of all functions."""
+    if _is_direct(functions, rows):
+        coef, intercept = (np.ascontiguousarray(a, dtype=np.float32) for a in functions[:2])
+        return np.ascontiguousarray(rows, dtype=np.float32), _walks.Source(
+            functions.n_features, coef, intercept
+        )
+    margins = functions.evaluate(rows, n_jobs)
+    return np.ascontiguousarray(margins, dtype=np.float64), _walks.Source(
+        0, _NO_COEF, _NO_INTERCEPT
+    )
+
+
+def _is_direct(functions: Functions | None, X: Any) -> bool:
+    return isinstance(functions, LinearFunctions) and not issparse(X)
+
+
+def _search_blocks(
+    search: Callable[[Any], tuple[np.ndarray, ...]],
+    X: Any,
+    functions: Functions,
+    flat: Functions | None,
+    n_jobs: int,
+) -> list[np.ndarray]:
+    """Return the answers of ``search`` for all rows, block by block."""
+    parts = [part for part in (functions, flat) if part is not None]
+    is_direct = all(_is_direct(part, X) for part in parts)
+    height = _ROWS_PER_BLOCK
+    if not is_direct:
+        n_margins = sum(len(part.intercept) for part in parts)
+        height = max(1, min(height, _MARGINS_PER_BLOCK // max(n_margins, 1)))
+    n = X.shape[0]
+    if n <= height:
+        return list(search(X))
+    blocks = (X[start : start + height] for start in range(0, n, height))
+    # Kernel values have threads of their own.
+    found = list(map_in_order(search, blocks, n_jobs=n_jobs if is_direct else 1))
+    return [np.concatenate(column) for column in zip(*found, strict=True)]
+
+
+def _gather(lengths: np.ndarray, columns: np.ndarray, values: Any, width: int) -> csr_array:
+    """Return the lists of all rows as one matrix."""
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    matrix = csr_array((values, columns, ends), shape=(len(lengths), width))
+    matrix.sort_indices()
+    return matrix
+
+
+def _mark(lengths: np.ndarray, columns: np.ndarray, width: int) -> csr_array:
+    return _gather(lengths, columns, np.ones(len(columns), dtype=bool), width)
+
+
+def _side_by_side(used: csr_array, used_flat: csr_array | None, n_columns: int) -> csr_array:
+    """Return which functions of one object each row used: nodes, then classes, (n, n_columns)."""
+    rows = np.repeat(np.arange(used.shape[0]), np.diff(used.indptr))
+    columns = used.indices
+    if used_flat is not None and used.shape[1] < n_columns:
+        flat_rows = np.repeat(np.arange(used.shape[0]), np.diff(used_flat.indptr))
+        rows = np.concatenate([rows, flat_rows])
+        columns = np.concatenate([columns, used.shape[1] + used_flat.indices])
+    marks = np.ones(len(rows), dtype=bool)
+    return csr_array((marks, (rows, columns)), shape=(used.shape[0], n_columns))

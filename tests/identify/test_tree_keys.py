@@ -1,0 +1,216 @@
+"""Keys with a decision graph: what each builds, and what must hold of all of them."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from fieldguide.errors import FieldguideWarning
+from fieldguide.identify import (
+    ConfusionTreeClassifier,
+    DAGSVMClassifier,
+    NormalizedCutTreeClassifier,
+    OneVsAllClassifier,
+    OneVsOneClassifier,
+    RelaxedHierarchyClassifier,
+)
+from fieldguide.identify.coloring import color_classes
+from fieldguide.identify.relaxed_hierarchy import Painter
+from fieldguide.identify.tree_key import fit_node_scale
+from fieldguide.svm import Problems, Question
+
+KEYS = (
+    ConfusionTreeClassifier,
+    DAGSVMClassifier,
+    NormalizedCutTreeClassifier,
+    RelaxedHierarchyClassifier,
+)
+SEARCHES = ("greedy", "best_first", "shortlist")
+NAMES = np.array(["ant", "bee", "cod", "doe", "eel", "fly"])
+
+
+def blobs(seed, n=90, d=5, k=6):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    return np.abs(rng.normal(size=(n, d)) + 1.5 * rng.normal(size=(k, d))[y]), y
+
+
+def make_all(kernel="linear", **options):
+    """Every key with every search."""
+    for key_type in KEYS:
+        if key_type is ConfusionTreeClassifier:
+            yield key_type(levels=2, kernel=kernel, **options)
+            continue
+        for search in SEARCHES:
+            yield key_type(kernel=kernel, search=search, **options)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "intersection", "precomputed"])
+def test_what_always_holds(kernel, seed):
+    X, y = blobs(seed)
+    X = X.astype(np.float32)
+    rows = X @ X.T if kernel == "precomputed" else X
+    for key in make_all(kernel):
+        key.fit(rows, NAMES[y])
+        answers, probability = key.predict(rows), key.predict_proba(rows)
+        assert (answers == NAMES[y]).mean() > 0.5
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        np.testing.assert_array_equal(key.classes_[probability.argmax(axis=1)], answers)
+        np.testing.assert_array_equal(key.fast_predict(rows), answers)
+        alone = np.concatenate([key.predict(rows[[i]]) for i in range(0, 90, 9)])
+        np.testing.assert_array_equal(alone, answers[::9])
+        used = key.decision_path(rows)
+        cost = key.evaluations(rows)
+        assert used.shape == (90, key.graph_.n_nodes + 6)
+        if kernel == "linear":
+            np.testing.assert_array_equal(np.diff(used.indptr), cost)
+        else:
+            coef = key.graph_.functions.coef
+            for i in range(0, 90, 30):
+                functions = used[[i]].indices
+                assert len(np.unique(coef[functions].indices)) == cost[i]
+        arrays, state = key.to_state()
+        again = type(key).from_state(arrays, json.loads(json.dumps(state)))
+        np.testing.assert_array_equal(again.predict_proba(rows), probability)
+        assert key.held_out_.accuracy > 0.3
+
+
+@pytest.mark.parametrize("key_type", KEYS)
+def test_threads_and_names_change_nothing(key_type, seed):
+    X, y = blobs(seed)
+    one, two = (key_type(n_jobs=n).fit(X, NAMES[y]) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    renamed = key_type().fit(X, np.char.add("z", NAMES[y]))
+    np.testing.assert_array_equal(renamed.predict(X), np.char.add("z", one.predict(X)))
+
+
+@pytest.mark.parametrize(
+    "key_type", [DAGSVMClassifier, NormalizedCutTreeClassifier, RelaxedHierarchyClassifier]
+)
+def test_greedy_follows_the_signs(key_type, seed):
+    X, y = blobs(seed)
+    key = key_type(search="greedy").fit(X, y)
+    graph = key.graph_
+    margins = graph.functions.evaluate(X.astype(np.float32))
+    for i in range(90):
+        node, n_asked = 0, 0
+        while node >= 0:
+            node = (graph.right if margins[i, node] > 0 else graph.left)[node]
+            n_asked += 1
+        assert graph.leaf_class[-1 - node] == key.predict(X[[i]])[0]
+        assert n_asked == key.evaluations(X[[i]])[0]
+
+
+def test_dagsvm_takes_classes_off_a_list(seed):
+    """Against plain elimination with the functions of one-vs-one."""
+    X, y = blobs(seed)
+    pairs = OneVsOneClassifier(loss="hinge", tol=1e-8, probability=False).fit(X, y)
+    key = DAGSVMClassifier(tol=1e-8, search="greedy").fit(X, y)
+    margins = pairs.functions_at(X)
+    number = {pair: p for p, pair in enumerate(zip(*np.triu_indices(6, k=1), strict=True))}
+    expected = []
+    for row in margins:
+        left = list(range(6))
+        while len(left) > 1:
+            left.pop(0 if row[number[left[0], left[-1]]] > 0 else -1)
+        expected.append(left[0])
+    assert (key.predict(X) == expected).mean() > 0.98
+    assert (key.evaluations(X) == 5).all()
+
+
+def test_the_objective_of_a_node_never_rises(seed):
+    """Both steps of the alternation, at tight tolerance, from every start."""
+    X, index = blobs(seed)
+    problems = Problems(X, loss="hinge", tol=1e-9, max_iter=10**5)
+    painter = Painter(problems, index, 6, C=1.0, rho=0.6, balance=1)
+    classes = tuple(range(6))
+    for colors in painter._starts(classes, 3):
+        # The start may be uneven; from the first colouring step on all are feasible.
+        last = np.inf
+        for _ in range(8):
+            side = colors[index]
+            question = Question(np.flatnonzero(side), side[side != 0].astype(float))
+            trained = problems.solve([question], C=1.0)
+            f = problems.evaluate(trained, np.arange(90))[:, 0]
+            penalty = 0.5 * (trained.coef[0] @ trained.coef[0] + trained.intercept[0] ** 2)
+            costs = painter._costs(f, index, 6)
+            value = penalty + costs[0][colors < 0].sum() + costs[1][colors > 0].sum()
+            if np.isfinite(last):
+                assert value <= last + 1e-4
+            colors = color_classes(*costs, 1)
+            last = penalty + costs[0][colors < 0].sum() + costs[1][colors > 0].sum()
+        best = painter.paint(classes, painter._starts(classes, 1)[0])
+        assert (best.colors < 0).any()
+        assert (best.colors > 0).any()
+        assert abs(int(best.colors.sum())) <= 1
+
+
+def test_small_rho_lets_classes_go_both_ways():
+    X, y = blobs(0, n=180, d=3)
+    sizes = [
+        RelaxedHierarchyClassifier(rho=rho, search="greedy").fit(X, y).graph_.n_nodes
+        for rho in (2.0, 0.5)
+    ]
+    assert sizes[0] < sizes[1]
+    with pytest.warns(FieldguideWarning, match="max_nodes was reached"):
+        RelaxedHierarchyClassifier(rho=0.2, max_nodes=3).fit(X, y)
+
+
+def test_confusion_tree_ends_in_sets_of_classes():
+    X, y = load_digits(return_X_y=True)
+    X, is_new = X / 16, np.arange(len(y)) % 3 == 0
+    flat = OneVsAllClassifier(probability=False).fit(X[~is_new], y[~is_new])
+    one = ConfusionTreeClassifier(levels=1).fit(X[~is_new], y[~is_new])
+    deep = ConfusionTreeClassifier(levels=9).fit(X[~is_new], y[~is_new])
+    assert one.graph_.n_nodes == 1
+    assert deep.graph_.n_leaves == 10
+    assert abs(one.score(X[is_new], y[is_new]) - flat.score(X[is_new], y[is_new])) < 0.02
+    assert one.evaluations(X[is_new]).mean() < 10
+    assert deep.evaluations(X[is_new]).mean() < one.evaluations(X[is_new]).mean() + 5
+
+
+@pytest.mark.parametrize("key_type", [NormalizedCutTreeClassifier, RelaxedHierarchyClassifier])
+def test_shortlists_come_near_one_vs_all_on_digits(key_type):
+    X, y = load_digits(return_X_y=True)
+    X, is_new = X / 16, np.arange(len(y)) % 3 == 0
+    flat = OneVsAllClassifier(probability=False).fit(X[~is_new], y[~is_new])
+    key = key_type().fit(X[~is_new], y[~is_new])
+    assert key.score(X[is_new], y[is_new]) > flat.score(X[is_new], y[is_new]) - 0.03
+    assert key.evaluations(X[is_new]).mean() < 10
+    sure = key.predict_proba(X[is_new]).max(axis=1)
+    assert abs(sure.mean() - key.score(X[is_new], y[is_new])) < 0.06
+
+
+def test_node_scale_is_the_most_likely_one(seed):
+    rng = np.random.default_rng(seed)
+    margins = rng.normal(size=(400, 5))
+    side = np.where(rng.random((400, 5)) < 1 / (1 + np.exp(-3 * margins)), 1, -1)
+    assert fit_node_scale(margins, side) == pytest.approx(3, rel=0.2)
+    assert fit_node_scale(margins, np.zeros((400, 5))) == 1
+
+
+def test_two_classes_and_a_class_of_one_row():
+    X = np.array([[0.0, 1], [0, 1], [1, 0], [1, 0], [3, 3]])
+    for labels in (["a", "a", "b", "b", "b"], ["a", "a", "b", "b", "c"]):
+        for key in make_all(C=100.0):
+            if key.search == "best_first":
+                continue  # five rows say nothing about a scale, and b has more paths than others
+            key.fit(X, labels)
+            np.testing.assert_array_equal(key.predict(X), labels)
+
+
+def test_bad_arguments_are_one_sentence():
+    X, y = blobs(0)
+    for key, message in (
+        (RelaxedHierarchyClassifier(rho=-1), "rho of RelaxedHierarchyClassifier must be"),
+        (RelaxedHierarchyClassifier(search="deep"), "search of RelaxedHierarchyClassifier must be"),
+        (NormalizedCutTreeClassifier(alpha=0), "alpha of NormalizedCutTreeClassifier must be"),
+        (ConfusionTreeClassifier(levels=0), "levels of ConfusionTreeClassifier must be"),
+        (DAGSVMClassifier(tolerance="wide"), 'must be a number or "auto"'),
+        (DAGSVMClassifier(budget=0), "budget of DAGSVMClassifier must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            key.fit(X, y)
+    with pytest.raises(ValueError, match="needs at least 2 classes"):
+        DAGSVMClassifier().fit([[0.0], [1.0]], ["a", "a"])

@@ -34,7 +34,7 @@ from fieldguide.identify import OneVsAllClassifier
 
 AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
-GOOD = 0.8  # held-out accuracy of the network's features from which nothing else is tried
+GOOD = 0.9  # held-out accuracy of the network's features from which nothing else is tried
 BETTER = 0.02  # by which something else must beat them, or by two standard errors if that is more
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 

@@ -1,7 +1,7 @@
 """What every key shares: the rows and labels that it takes, and the arguments of its SVMs."""
 
-from abc import ABC
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,6 +22,10 @@ class Key(ClassifierMixin, BaseEstimator, ABC):
     kernel: str
     gamma: float | None
     tol: float
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on rows ``X`` with labels ``y``."""
 
     def _check_shared(self, owner: str) -> None:
         """Refuse arguments that no SVM can use."""

@@ -140,8 +140,8 @@ class TreeKey(Key):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class that the search finds."""
-        found = self._find(self.graph_, self._read_rows(X))
-        return self.classes_[found.answer]
+        X = self._read_rows(X)
+        return self.classes_[self._find(self.graph_, X).answer]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities that belong to the search; the largest is that of :meth:`predict`.
@@ -150,16 +150,19 @@ class TreeKey(Key):
         shared out by the one-vs-all functions that decided it, but for how often the right class
         is not on it. What is left is spread evenly.
         """
-        return self._probabilities(self._find(self.graph_, self._read_rows(X)))
+        X = self._read_rows(X)
+        return self._probabilities(self._find(self.graph_, X))
 
     def decision_path(self, X: Any) -> csr_array:
         """Return which functions each row uses, (n, n_nodes + n_classes): nodes, then classes."""
-        found = self._find(self.graph_, self._read_rows(X), paths=True)
+        X = self._read_rows(X)
+        found = self._find(self.graph_, X, paths=True)
         return csr_array(hstack([found.used, found.used_flat]))
 
     def evaluations(self, X: Any) -> np.ndarray:
         """Return what each row costs: functions if linear, else distinct kernel values."""
-        found = self._find(self.graph_, self._read_rows(X), paths=True)
+        X = self._read_rows(X)
+        found = self._find(self.graph_, X, paths=True)
         return searches.count_costs(self.graph_, None, found)
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:

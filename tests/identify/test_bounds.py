@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldguide._check import InvalidArgument
-from fieldguide.identify.bounds import generalization_bound, margin_bound
+from fieldguide.identify.bounds import bound_from_margins, margin_bound
 
 GAMMAS = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 
@@ -33,7 +33,7 @@ def by_hand(sum_of_inverse_squares, n_nodes, radius, m, delta):
 
 
 def test_a_small_key_by_hand():
-    bound = generalization_bound(MARGINS, NORMS, COLORS, INDEX, radius=1.5, delta=0.1)
+    bound = bound_from_margins(MARGINS, NORMS, COLORS, INDEX, radius=1.5, delta=0.1)
     assert bound.node_margins.tolist() == [0.5, 0.25, 1.5]
     root, second, third = 4.0, 16.0, 4 / 9
     assert bound.overall == pytest.approx(by_hand(root + second + third, 3, 1.5, 5, 0.1))
@@ -58,8 +58,8 @@ def test_a_number_worked_out_on_paper():
 def test_only_the_nodes_of_a_class_count_for_it():
     margins = MARGINS.copy()
     margins[:, 0] *= 2  # the root, where b has no side
-    before = generalization_bound(MARGINS, NORMS, COLORS, INDEX, 1.0)
-    after = generalization_bound(margins, NORMS, COLORS, INDEX, 1.0)
+    before = bound_from_margins(MARGINS, NORMS, COLORS, INDEX, 1.0)
+    after = bound_from_margins(margins, NORMS, COLORS, INDEX, 1.0)
     assert after.per_class[1] == before.per_class[1]
     assert after.per_class[0] < before.per_class[0]
     assert after.per_class[2] < before.per_class[2]
@@ -69,19 +69,19 @@ def test_only_the_nodes_of_a_class_count_for_it():
 def test_a_row_on_the_wrong_side_voids_the_bounds_of_the_classes_of_that_node():
     margins = MARGINS.copy()
     margins[2, 1] *= -1  # a row of b at the second node, between a and b
-    bound = generalization_bound(margins, NORMS, COLORS, INDEX, 1.0)
+    bound = bound_from_margins(margins, NORMS, COLORS, INDEX, 1.0)
     assert bound.is_valid is False
     assert bound.is_class_valid.tolist() == [False, False, True]
     margins = MARGINS.copy()
     margins[4, 1] *= -1  # c is absent there, and free to be anywhere
     margins[2, 0] *= -1  # b goes both ways
-    assert generalization_bound(margins, NORMS, COLORS, INDEX, 1.0).is_valid is True
+    assert bound_from_margins(margins, NORMS, COLORS, INDEX, 1.0).is_valid is True
 
 
 def test_a_row_on_the_hyperplane_makes_the_bound_infinite():
     margins = MARGINS.copy()
     margins[0, 0] = 0.0
-    bound = generalization_bound(margins, NORMS, COLORS, INDEX, 1.0)
+    bound = bound_from_margins(margins, NORMS, COLORS, INDEX, 1.0)
     assert bound.node_margins[0] == 0
     assert bound.overall == inf
     assert np.isinf(bound.per_class).tolist() == [True, False, True]
@@ -89,14 +89,14 @@ def test_a_row_on_the_hyperplane_makes_the_bound_infinite():
 
 
 def test_a_function_without_direction_has_no_margin():
-    bound = generalization_bound(MARGINS, [0.0, 4.0, 3.0], COLORS, INDEX, 1.0)
+    bound = bound_from_margins(MARGINS, [0.0, 4.0, 3.0], COLORS, INDEX, 1.0)
     assert bound.node_margins[0] == 0
     assert bound.overall == inf
 
 
 def test_a_node_without_rows_adds_only_to_the_count():
     some = np.isin(INDEX, [0, 2])
-    bound = generalization_bound(
+    bound = bound_from_margins(
         MARGINS[some][:, :1], NORMS[:1], [[2, 1, 2]], INDEX[some], 1.0, delta=0.1
     )
     assert bound.node_margins.tolist() == [inf]
@@ -105,8 +105,8 @@ def test_a_node_without_rows_adds_only_to_the_count():
 
 
 def test_rows_and_functions_on_another_scale_change_nothing():
-    one = generalization_bound(MARGINS, NORMS, COLORS, INDEX, 1.0)
-    two = generalization_bound(7 * MARGINS, 7 * NORMS, COLORS, INDEX, 1.0)
+    one = bound_from_margins(MARGINS, NORMS, COLORS, INDEX, 1.0)
+    two = bound_from_margins(7 * MARGINS, 7 * NORMS, COLORS, INDEX, 1.0)
     np.testing.assert_allclose(two.node_margins, one.node_margins, rtol=1e-14)
     assert two.overall == pytest.approx(one.overall)
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_bounded_is_refused_in_one_sentence(change, message):
         "delta": 0.05,
     }
     with pytest.raises(InvalidArgument, match=message):
-        generalization_bound(**arguments | change)
+        bound_from_margins(**arguments | change)
 
 
 @pytest.mark.parametrize(

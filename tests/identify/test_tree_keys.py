@@ -14,6 +14,8 @@ from fieldguide.identify import (
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    generalization_bound,
+    relative_complexity,
 )
 from fieldguide.identify.coloring import color_classes
 from fieldguide.identify.relaxed_hierarchy import Painter
@@ -214,3 +216,41 @@ def test_bad_arguments_are_one_sentence():
             key.fit(X, y)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
         DAGSVMClassifier().fit([[0.0], [1.0]], ["a", "a"])
+
+
+def test_relative_complexity_is_cost_over_that_of_one_vs_all(seed):
+    X, y = blobs(seed)
+    flat = OneVsAllClassifier().fit(X, y)
+    assert (relative_complexity(flat, X) == 1).all()
+    assert (relative_complexity(OneVsOneClassifier().fit(X, y), X) == 2.5).all()
+    tree = RelaxedHierarchyClassifier(search="greedy").fit(X, y)
+    np.testing.assert_allclose(relative_complexity(tree, X), tree.evaluations(X) / 6)
+    kernel = RelaxedHierarchyClassifier(kernel="rbf", tol=1e-6).fit(X, y)
+    peer = OneVsAllClassifier(kernel="rbf", tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(
+        relative_complexity(kernel, X), relative_complexity(kernel, X, peer), rtol=0.05
+    )
+    pairs = OneVsOneClassifier(kernel="rbf").fit(X, y)
+    with pytest.raises(ValueError, match="needs a reference"):
+        relative_complexity(pairs, X)
+    assert relative_complexity(pairs, X, peer).shape == (90,)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_bounds_of_a_key_use_its_margins(kernel):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 8)
+    X = 4 * np.eye(3)[y] + rng.normal(0, 0.1, (24, 3))
+    key = DAGSVMClassifier(C=100.0, kernel=kernel, tol=1e-6).fit(X, y)
+    bound = generalization_bound(key, X, y)
+    assert bound.is_valid
+    margins = key.graph_.functions.evaluate(X)[:, :3]
+    if kernel == "linear":
+        norms = np.linalg.norm(key.graph_.functions.coef[:3], axis=1)
+        for node in range(3):
+            decided = np.abs(key.graph_.colors[node, y]) == 1
+            least = np.abs(margins[decided, node]).min() / norms[node]
+            assert bound.node_margins[node] == pytest.approx(least, rel=1e-4)
+    assert (bound.node_margins > 0).all()
+    with pytest.raises(ValueError, match="decision graph"):
+        generalization_bound(OneVsAllClassifier().fit(X, y), X, y)

@@ -1,6 +1,8 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
+from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
+from fieldguide.identify.cost import relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.held_out import HeldOut
@@ -13,9 +15,12 @@ __all__ = [
     "ConfusionTreeClassifier",
     "DAGSVMClassifier",
     "DecisionGraph",
+    "GeneralizationBound",
     "HeldOut",
     "NormalizedCutTreeClassifier",
     "OneVsAllClassifier",
     "OneVsOneClassifier",
     "RelaxedHierarchyClassifier",
+    "generalization_bound",
+    "relative_complexity",
 ]

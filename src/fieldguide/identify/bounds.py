@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
+from fieldguide.svm import LinearFunctions
+from fieldguide.svm.functions import kernel_matrix
 
 ABSENT = 2  # the color of a class that a node does not hold
 
@@ -40,7 +42,51 @@ class GeneralizationBound(NamedTuple):
     is_class_valid: np.ndarray  # (n_classes,) the same for the nodes where the class has a side
 
 
-def generalization_bound(
+def generalization_bound(key: Any, X: Any, y: Any, delta: float = 0.05) -> GeneralizationBound:
+    """Bound the error of a fitted key with a decision graph on new rows.
+
+    Parameters
+    ----------
+    key : classifier with a ``graph_``
+    X, y
+        The rows that it was trained on, and their labels.
+    delta : float
+        The bounds hold with probability 1 − delta each; see :func:`bound_from_margins`.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import DAGSVMClassifier, generalization_bound
+    >>> X, y = np.array([[-1.0], [-1.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+    >>> bound = generalization_bound(DAGSVMClassifier(C=10.0).fit(X, y), X, y)
+    >>> bound.is_valid, bound.overall > 1
+    (True, True)
+    """
+    graph = getattr(key, "graph_", None)
+    if graph is None:
+        raise InvalidArgument("generalization_bound needs a fitted key with a decision graph.")
+    functions = graph.functions
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    if isinstance(functions, LinearFunctions):
+        norms = np.linalg.norm(functions.coef[: graph.n_nodes].astype(np.float64), axis=1)
+        radius = float(np.linalg.norm(X, axis=1).max())
+    elif functions.pool is None:
+        raise InvalidArgument(
+            "generalization_bound needs the rows themselves; train the key with a kernel by name."
+        )
+    else:
+        coef = functions.coef[: graph.n_nodes]
+        pool = kernel_matrix(functions.kernel, functions.gamma, functions.pool)
+        norms = np.sqrt(
+            np.maximum((coef @ pool.astype(np.float64) * coef.toarray()).sum(axis=1), 0)
+        )
+        own = [kernel_matrix(functions.kernel, functions.gamma, row[None])[0, 0] for row in X]
+        radius = float(np.sqrt(max(own)))
+    index = np.searchsorted(key.classes_, y)
+    margins = functions.evaluate(X)[:, : graph.n_nodes]
+    return bound_from_margins(margins, norms, graph.colors, index, radius, delta)
+
+
+def bound_from_margins(
     margins: Any, norms: Any, colors: Any, index: Any, radius: float, delta: float = 0.05
 ) -> GeneralizationBound:
     """Bound the error of a key on new rows, over all classes and for each class.
@@ -72,9 +118,9 @@ def generalization_bound(
     --------
     One node between two classes, with every row at a distance of at least 0.5:
 
-    >>> from fieldguide.identify.bounds import generalization_bound
+    >>> from fieldguide.identify.bounds import bound_from_margins
     >>> margins, colors = [[-1.0], [-3.0], [2.0]], [[-1, 1]]
-    >>> bound = generalization_bound(margins, [2.0], colors, index=[0, 0, 1], radius=1.0)
+    >>> bound = bound_from_margins(margins, [2.0], colors, index=[0, 0, 1], radius=1.0)
     >>> bound.node_margins.tolist(), bound.is_valid
     ([0.5], True)
     >>> round(bound.overall)
@@ -153,23 +199,23 @@ def _check_arrays(margin: np.ndarray, norm: np.ndarray, color: np.ndarray, k: np
     shapes = (margin.shape, norm.shape, color.shape, k.shape)
     if k.ndim != 1 or color.ndim != 2 or margin.shape != (len(k), n_nodes) or len(color) != n_nodes:
         raise InvalidArgument(
-            "margins, norms, colors and index of generalization_bound must have the shapes "
+            "margins, norms, colors and index of bound_from_margins must have the shapes "
             "(n_rows, n_nodes), (n_nodes,), (n_nodes, n_classes) and (n_rows,); "
             f"got {', '.join(map(str, shapes))}."
         )
     if not np.isin(color, (-1, 0, 1, ABSENT)).all():
         raise InvalidArgument(
-            "colors of generalization_bound must be −1, 0, +1 or, for an absent class, 2; "
+            "colors of bound_from_margins must be −1, 0, +1 or, for an absent class, 2; "
             f"got {np.unique(color).tolist()}."
         )
     if not (np.issubdtype(k.dtype, np.integer) and np.isin(k, np.arange(color.shape[1])).all()):
         raise InvalidArgument(
-            "index of generalization_bound must be whole numbers from 0 to "
+            "index of bound_from_margins must be whole numbers from 0 to "
             f"{color.shape[1] - 1}, the columns of colors; got {np.unique(k).tolist()}."
         )
     if not (np.isfinite(margin).all() and np.isfinite(norm).all() and (norm >= 0).all()):
         raise InvalidArgument(
-            "margins and norms of generalization_bound must be finite, and norms 0 or above; "
+            "margins and norms of bound_from_margins must be finite, and norms 0 or above; "
             "leave out rows and nodes without a value."
         )
 

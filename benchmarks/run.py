@@ -31,6 +31,7 @@ PROBLEMS = (
     "classifier_pool",
     "caltech_features",
     "graph_speed",
+    "keys",
 )
 
 

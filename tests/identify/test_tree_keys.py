@@ -19,7 +19,7 @@ from fieldguide.identify import (
 )
 from fieldguide.identify.coloring import color_classes
 from fieldguide.identify.relaxed_hierarchy import Painter
-from fieldguide.identify.tree_key import fit_node_scale
+from fieldguide.identify.tree_key import fit_node_scales
 from fieldguide.svm import Problems, Question
 
 KEYS = (
@@ -107,7 +107,7 @@ def test_greedy_follows_the_signs(key_type, seed):
 def test_dagsvm_takes_classes_off_a_list(seed):
     """Against plain elimination with the functions of one-vs-one."""
     X, y = blobs(seed)
-    pairs = OneVsOneClassifier(loss="hinge", tol=1e-8, probability=False).fit(X, y)
+    pairs = OneVsOneClassifier(tol=1e-8, probability=False).fit(X, y)
     key = DAGSVMClassifier(tol=1e-8, search="greedy").fit(X, y)
     margins = pairs.functions_at(X)
     number = {pair: p for p, pair in enumerate(zip(*np.triu_indices(6, k=1), strict=True))}
@@ -184,12 +184,16 @@ def test_shortlists_come_near_one_vs_all_on_digits(key_type):
     assert abs(sure.mean() - key.score(X[is_new], y[is_new])) < 0.06
 
 
-def test_node_scale_is_the_most_likely_one(seed):
+def test_node_scales_are_the_most_likely_ones(seed):
     rng = np.random.default_rng(seed)
-    margins = rng.normal(size=(400, 5))
-    side = np.where(rng.random((400, 5)) < 1 / (1 + np.exp(-3 * margins)), 1, -1)
-    assert fit_node_scale(margins, side) == pytest.approx(3, rel=0.2)
-    assert fit_node_scale(margins, np.zeros((400, 5))) == 1
+    margins = rng.normal(size=(2000, 3))
+    true = np.array([1.0, 3.0, 9.0])
+    side = np.where(rng.random((2000, 3)) < 1 / (1 + np.exp(-true * margins)), 1, -1)
+    np.testing.assert_allclose(fit_node_scales(margins, side), true, rtol=0.25)
+    side[10:, 2] = 0  # ten rows say little: the node leans on the others
+    scales = fit_node_scales(margins, side)
+    assert scales[0] < scales[2] < 6
+    np.testing.assert_array_equal(fit_node_scales(margins, 0 * side), np.ones(3))
 
 
 def test_two_classes_and_a_class_of_one_row():

@@ -7,7 +7,8 @@ At a node with classes 𝒦, a colouring μ_k ∈ {−1, 0, +1} and a hyperplane
 
 Two steps take turns until a colouring comes back: the hyperplane for given colours is a binary SVM,
 and the colours for a given hyperplane are found exactly (:mod:`fieldguide.identify.coloring`).
-Neither raises the objective. Classes with μ ≤ 0 go left, with μ ≥ 0 right.
+Neither raises the objective. Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand,
+the function of the node is trained again with the loss of the other functions of the key.
 
 =====  =======================================================================
 ξ⁺ ξ⁻  max(0, 1 − f(x)), max(0, 1 + f(x)): slack on the right, on the left
@@ -40,8 +41,8 @@ class RelaxedHierarchyClassifier(TreeKey):
     Parameters
     ----------
     rho : float
-        Reward of a row that takes part in a node. From about 1 on every class goes one way; the
-        smaller it is, the more classes go both ways.
+        Reward of a row that takes part in a node. From about 1 on nearly every class goes one
+        way; the smaller it is, the more classes go both ways, and the more nodes there are.
     balance : int, optional
         Largest difference of the numbers of classes on the two sides of a node; by default a
         tenth of its classes, at least 1.
@@ -50,8 +51,8 @@ class RelaxedHierarchyClassifier(TreeKey):
         distant classes.
     max_nodes : int
         Once so many nodes are known, no class goes both ways any more, and a warning says so.
-    C, kernel, gamma, loss, tol, search, tolerance, max_classes, budget, n_jobs, random_state
-        As of every tree key; see :class:`TreeKey`. The loss is the hinge.
+    C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+        As of every tree key; see :class:`TreeKey`.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class RelaxedHierarchyClassifier(TreeKey):
 
     def __init__(
         self,
-        rho: float = 0.5,
+        rho: float = 0.9,
         balance: int | None = None,
         n_starts: int = 3,
         max_nodes: int = 5000,

@@ -3,9 +3,9 @@
     plan        which classes go which way at each node (each key's own idea)
     nodes       a binary SVM for each node, on the rows of its decided classes
     flat        a one-vs-all function for each class, for the shortlist
-    scale       of the margins: 1 / (1 + exp(−scale · f)) is the probability of the right side
+    scale       of a node's margin: 1 / (1 + exp(−scale · f)) is the probability of the right side
 
-The scale and the tolerance of the shortlist are fitted to margins of held-out rows: the functions
+The scales and the tolerance of the shortlist are fitted to margins of held-out rows: the functions
 are trained again without each fold, on the same plan.
 """
 
@@ -35,7 +35,8 @@ TOLERANCES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 N_FOLDS = 3
 _NEAR = 0.005  # of the flat functions' held-out accuracy: what "auto" asks of the tolerance
 _MAX_HELD_OUT = 4000  # rows whose held-out margins are kept
-_LOG_SCALE_RANGE = (-3.0, 4.0)
+_LOG_SCALE_RANGE = (-3.0, 5.0)
+_SHRINKAGE = 2.0
 
 
 class TreeKey(Key):
@@ -119,10 +120,11 @@ class TreeKey(Key):
         )
         self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
         plan = self._plan(problems, index, self.C_)
-        nodes = problems.solve(ask_nodes(plan, index), C=self.C_)
+        asked = problems.changed(loss=self._loss(), tol=self.tol)
+        nodes = asked.solve(ask_nodes(plan, index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
-        self._calibrate(problems, plan, nodes, index, seed)
+        self._calibrate(asked, plan, nodes, index, seed)
         gaps = np.concatenate([nodes.gaps, flat.gaps])
         warn_open_gaps(
             type(self).__name__, gaps, self.tol, "lower C, scale the columns or raise tol"
@@ -246,16 +248,18 @@ class TreeKey(Key):
         self, problems: Problems, index: np.ndarray, weight: np.ndarray | None
     ) -> Trained:
         """Train the one-vs-all function of each class, as OneVsAllClassifier does by default."""
-        loss = "squared_hinge" if self.kernel == "linear" else "hinge"
-        return problems.changed(loss=loss).one_vs_all(
+        return problems.changed(loss=self._loss()).one_vs_all(
             index, len(self.classes_), C=self.C_, weight=weight
         )
 
+    def _loss(self) -> str:
+        """Return the loss of the functions: that of OneVsAllClassifier by default."""
+        return "squared_hinge" if self.kernel == "linear" else "hinge"
+
     def _choose_C(self, problems: Problems, index: np.ndarray, seed: int) -> float:
-        loss = "squared_hinge" if self.kernel == "linear" else "hinge"
         n_classes = len(self.classes_)
         return choose_C(
-            problems.changed(loss=loss),
+            problems.changed(loss=self._loss()),
             lambda shared, C, weight, start: shared.one_vs_all(
                 index, n_classes, C=C, weight=weight, start=start
             ),
@@ -275,8 +279,8 @@ class TreeKey(Key):
         held_out, margins = self._hold_out(problems, plan, nodes, index, seed)
         labels, n_nodes = index[held_out], len(plan.sets)
         side = plan.colors()[:, labels].T
-        scale = fit_node_scale(margins[:, :n_nodes], side)
-        self.graph_ = self.graph_._replace(scale=np.full(n_nodes, scale, dtype=np.float32))
+        scales = fit_node_scales(margins[:, :n_nodes], side)
+        self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
         flat = margins[:, n_nodes:].astype(np.float64)
         self.flat_scale_ = fit_scale(flat, labels)
         # The margins themselves as functions: search then runs on held-out margins.
@@ -339,21 +343,34 @@ class TreeKey(Key):
         self._check_own()
 
 
-def fit_node_scale(margins: np.ndarray, side: np.ndarray) -> float:
-    """Return the scale for which the sides that classes go to are most likely at all nodes.
+def fit_node_scales(margins: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Return the scale of each node for which the sides that classes go to are most likely.
 
     ``side`` is −1 or +1 where the class of a row goes one way at a node; other entries are left
-    out. Both are (n, n_nodes).
+    out. Both are (n, n_nodes). Deep nodes see few rows, so each log-scale is drawn to that of all
+    nodes together, as by a normal prior of half a unit's deviation.
     """
     is_decided = np.abs(side) == 1
-    z = (margins * side)[is_decided].astype(np.float64)
+    signed = (margins * side).astype(np.float64)
+    together = _fit_log_scale(signed[is_decided], 0.0, 0.0)
+    return np.exp(
+        [
+            _fit_log_scale(signed[is_decided[:, node], node], together, _SHRINKAGE)
+            for node in range(margins.shape[1])
+        ]
+    )
+
+
+def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
+    """Return log s with the least Σ log(1 + exp(−s z)) + shrinkage · (log s − centre)²."""
     if not len(z):
-        return 1.0
+        return centre
 
     def loss(log_scale: float) -> float:
-        return float(np.mean(np.logaddexp(0, -np.exp(log_scale) * z)))
+        missed = np.logaddexp(0, -np.exp(log_scale) * z).sum()
+        return float(missed + shrinkage * (log_scale - centre) ** 2)
 
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x))
+    return float(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x)
 
 
 def count_misses(found: searches.Found, labels: np.ndarray) -> float:

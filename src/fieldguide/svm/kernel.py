@@ -24,12 +24,12 @@ from fieldguide._check import InvalidArgument, check_choice, check_number, check
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
+from fieldguide.svm.functions import WITH_GAMMA
 from fieldguide.svm.gram_one_vs_all import check_gram
 from fieldguide.svm.linear import weigh_classes
 from fieldguide.svm.problems import Problems
 from fieldguide.svm.smo import LOSSES, solve_kernel
 
-WITH_GAMMA = ("exponential_chi2", "rbf")
 SIGNED = ("rbf", "precomputed")  # the others take histograms
 
 

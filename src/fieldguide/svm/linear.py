@@ -19,7 +19,7 @@ from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
 from fieldguide.svm.equal_rows import group_rows
 from fieldguide.svm.problems import Problems
-from fieldguide.svm.rows import check_weights, share_rows
+from fieldguide.svm.rows import balance_sides, check_weights, share_rows
 
 
 class LinearSVM(ClassifierMixin, BaseEstimator):
@@ -206,9 +206,7 @@ def weigh_classes(
     if class_weight is None:
         return weight
     if class_weight == "balanced":
-        total, positive = weight.sum(), weight[sign > 0].sum()
-        mass = np.where(sign > 0, positive, total - positive)
-        return np.where(mass > 0, weight * total / (2 * np.maximum(mass, 1e-300)), 0.0)
+        return balance_sides(sign, weight)
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
         raise InvalidArgument(

@@ -25,7 +25,7 @@ from fieldguide.svm.functions import (
 )
 from fieldguide.svm.gram_one_vs_all import check_gram, train_one_vs_all_gram
 from fieldguide.svm.one_vs_all import train_one_vs_all, view_rows
-from fieldguide.svm.rows import Rows, share_rows
+from fieldguide.svm.rows import Rows, balance_sides, share_rows
 from fieldguide.svm.smo import solve_kernel
 
 
@@ -188,7 +188,7 @@ class Problems:
         def answer(k: int) -> tuple[np.ndarray, np.ndarray | None, float, float]:
             rows, sign, weight = questions[k]
             weight = np.ones(len(rows)) if weight is None else weight
-            weight = _balance(sign, weight) if self.class_weight == "balanced" else weight
+            weight = balance_sides(sign, weight) if self.class_weight == "balanced" else weight
             first = None if start is None else start.beta[[k]].toarray()[0, rows]
             if self._shared is not None:
                 linear = solve_linear(
@@ -283,13 +283,6 @@ def find_gamma(X: Any, kernel: str, gamma: float | None) -> float | None:
     if kernel not in WITH_GAMMA:
         return None
     return float(default_gamma(X, kernel) if gamma is None else gamma)
-
-
-def _balance(sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return weights with the same sum on both sides and the same total."""
-    total, positive = weight.sum(), weight[sign > 0].sum()
-    mass = np.where(sign > 0, positive, total - positive)
-    return np.where(mass > 0, weight * total / (2 * np.maximum(mass, 1e-300)), 0.0)
 
 
 def _signed(alpha: csr_array, index: np.ndarray) -> csr_array:

@@ -116,3 +116,10 @@ def check_weights(weight: Any, n: int) -> np.ndarray:
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise InvalidArgument("sample_weight must be finite and at least 0; correct those entries.")
     return weight
+
+
+def balance_sides(sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return weights with the same sum on both sides and the same total."""
+    total, positive = weight.sum(), weight[sign > 0].sum()
+    mass = np.where(sign > 0, positive, total - positive)
+    return np.where(mass > 0, weight * total / (2 * np.maximum(mass, 1e-300)), 0.0)

@@ -46,6 +46,14 @@ def test_cuts_are_near_the_best(seed, n):
     assert normalised_cut(A, found) <= 1.5 * min(normalised_cut(A, cut) for cut in every) + 1e-9
 
 
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30))
+def test_the_smaller_group_can_be_asked_for(seed, n):
+    A = np.random.default_rng(seed).random((n, n)) ** 8
+    second = bipartition(A + A.T, 0.3)
+    assert min(second.sum(), n - second.sum()) >= max(1, int(0.3 * n))
+
+
 def random_split(rng):
     def split(classes):
         colors = rng.integers(-1, 2, len(classes)).astype(np.int8)

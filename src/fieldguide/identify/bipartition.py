@@ -15,13 +15,15 @@ from scipy.sparse.linalg import eigsh
 _DENSE = 400  # above, only two eigenvectors are looked for
 
 
-def bipartition(affinity: np.ndarray) -> np.ndarray:
+def bipartition(affinity: np.ndarray, least_share: float = 0.0) -> np.ndarray:
     """Return True for the rows of the second group; both groups have members.
 
     Parameters
     ----------
     affinity : ndarray of shape (n, n)
         Symmetric, not negative; n at least 2.
+    least_share : float
+        Of the rows, that the smaller group has at least; up to 0.5.
     """
     n = len(affinity)
     if n == 2:
@@ -36,10 +38,10 @@ def bipartition(affinity: np.ndarray) -> np.ndarray:
         start = np.linspace(1, 2, n)  # the same on every run
         vectors = eigsh(normalised, k=2, which="LA", v0=start)[1]
     order = np.argsort(vectors[:, 0] * root, kind="stable")
-    return _best_cut(A, degree, order)
+    return _best_cut(A, degree, order, max(1, int(least_share * n)))
 
 
-def _best_cut(A: np.ndarray, degree: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _best_cut(A: np.ndarray, degree: np.ndarray, order: np.ndarray, least: int) -> np.ndarray:
     """Return the second group of the cut along ``order`` with the least normalised cut."""
     sorted_A = A[np.ix_(order, order)]
     mass = np.cumsum(degree[order])
@@ -52,7 +54,8 @@ def _best_cut(A: np.ndarray, degree: np.ndarray, order: np.ndarray) -> np.ndarra
     # Among nearly equal cuts the one in the middle, so that the groups are even.
     n = len(A)
     uneven = np.abs(np.arange(1, n) - n / 2) / n
-    k = int(np.argmin(np.round(value, 9) + 1e-9 * uneven)) + 1
+    allowed = np.arange(least, n - least + 1)  # rows of the first group
+    k = int(allowed[np.argmin((np.round(value, 9) + 1e-9 * uneven)[allowed - 1])])
     second = np.zeros(n, dtype=bool)
     second[order[k:]] = True
     return second

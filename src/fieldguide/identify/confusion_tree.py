@@ -21,6 +21,9 @@ from fieldguide.identify.growing import Classes, Plan, Split, grow
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import KernelFunctions, LinearFunctions, Problems, hold_out
 
+# Of the classes of a node, on its smaller side: few classes are confused with each other at all,
+# and the least cut would take them off one by one.
+_LEAST_SHARE = 0.3
 _FAINT = 1e-3  # likeness of classes that are never confused, by the distance of their means
 
 
@@ -78,7 +81,7 @@ class ConfusionTreeClassifier(TreeKey):
         likeness = find_likeness(problems, index, n_classes, C)
 
         def split(classes: Classes) -> Split:
-            second = bipartition(likeness[np.ix_(classes, classes)])
+            second = bipartition(likeness[np.ix_(classes, classes)], _LEAST_SHARE)
             return Split(np.where(second, 1, -1).astype(np.int8))
 
         return grow(

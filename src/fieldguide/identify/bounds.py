@@ -26,10 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
+from fieldguide.identify.graph import ABSENT
 from fieldguide.svm import LinearFunctions
 from fieldguide.svm.functions import kernel_matrix
-
-ABSENT = 2  # the color of a class that a node does not hold
 
 
 class GeneralizationBound(NamedTuple):

@@ -18,8 +18,10 @@ from fieldguide.identify import search as searches
 from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.key import default_loss
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import KernelFunctions, LinearFunctions, Problems, hold_out
+from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
 
 # Of the classes of a node, on its smaller side: few classes are confused with each other at all,
 # and the least cut would take them off one by one.
@@ -121,23 +123,18 @@ def find_likeness(problems: Problems, index: np.ndarray, n_classes: int, C: floa
     Classes that are never confused are a little alike, by the distance of their means, so that
     every cut has a reason.
     """
-    flat = problems.changed(loss="squared_hinge" if problems.kernel == "linear" else "hinge")
     scores = hold_out(
-        flat,
-        lambda shared, C, weight, start: shared.one_vs_all(
-            index, n_classes, C=C, weight=weight, start=start
-        ),
+        problems.changed(loss=default_loss(problems.kernel)),
+        ask_one_vs_all(index, n_classes),
         index,
-        score=lambda margins: margins,
+        score=score_as_is,
         grid=(C,),
         seed=problems.seed,
     )[0]
     confusion = np.zeros((n_classes, n_classes))
     np.add.at(confusion, (index, scores.argmax(axis=1)), 1)
     confusion /= np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    products = problems.mean_products(index, n_classes)
-    square = np.diag(products)
-    distance = np.maximum(square[:, None] + square - 2 * products, 0)
+    distance = problems.mean_distances(index, n_classes)
     mean = distance.mean()
     faint = np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
     return (confusion + confusion.T) / 2 + _FAINT * faint

@@ -6,6 +6,7 @@ the scale that makes the scores of held-out rows most likely.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument, check_choice, check_seed
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key
+from fieldguide.identify.key import Key, default_loss
 from fieldguide.svm import (
     FastKernelScorer,
     LinearFunctions,
@@ -77,7 +78,7 @@ class FlatKey(Key):
             X,
             self.kernel,
             self.gamma,
-            loss=self.loss or ("squared_hinge" if self.kernel == "linear" else "hinge"),
+            loss=self.loss or default_loss(self.kernel),
             class_weight=None if isinstance(self.class_weight, dict) else self.class_weight,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -141,17 +142,24 @@ class FlatKey(Key):
             return (functions.coef @ x + functions.intercept)[None]
         if functions.pool is None or issparse(functions.pool) or not len(functions.pool):
             return functions.evaluate(x[None])
-        made_for, scorer = self.__dict__.get("_scorer", (None, None))
-        if made_for is not functions:
-            scorer = FastKernelScorer(
+        scorer = self._make_once(
+            lambda: FastKernelScorer(
                 functions.kernel,
                 functions.gamma,
                 functions.pool,
                 functions.coef.toarray(),
                 functions.intercept,
             )
-            self._scorer: Any = (functions, scorer)
+        )
         return scorer.scores(x)[None].astype(np.float64)
+
+    def _make_once(self, make: Callable[[], Any]) -> Any:
+        """Return the scorer of the functions, made at its first use after a fit."""
+        made_for, scorer = self.__dict__.get("_scorer", (None, None))
+        if made_for is not self.functions_:
+            scorer = make()
+            self._scorer = (self.functions_, scorer)
+        return scorer
 
     def decision_path(self, X: Any) -> csr_array:
         """Return which functions are evaluated for each row, (n, n_functions): all of them."""

@@ -15,6 +15,11 @@ KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
 SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
 
 
+def default_loss(kernel: str) -> str:
+    """Return the squared hinge for linear functions, the hinge for others: its support is small."""
+    return "squared_hinge" if kernel == "linear" else "hinge"
+
+
 class Key(ClassifierMixin, BaseEstimator, ABC):
     """Base of all keys; subclasses have the arguments ``C``, ``kernel``, ``gamma`` and ``tol``."""
 

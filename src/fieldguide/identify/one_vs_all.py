@@ -6,13 +6,11 @@ Two classes are one problem. The rows or their Gram matrix are shared by all pro
 the pool of support rows.
 """
 
-from typing import Any
-
 import numpy as np
 
 from fieldguide.identify.flat import FlatKey
 from fieldguide.svm import FastScorer, LinearFunctions
-from fieldguide.svm.c_path import Train, ask_two_classes, score_two_classes
+from fieldguide.svm.c_path import Train, ask_one_vs_all, ask_two_classes, score_two_classes
 
 
 class OneVsAllClassifier(FlatKey):
@@ -74,10 +72,7 @@ class OneVsAllClassifier(FlatKey):
         functions = self.functions_
         if len(X) > 1 or len(self.classes_) == 2 or not isinstance(functions, LinearFunctions):
             return super().fast_predict(X)
-        made_for, scorer = self.__dict__.get("_scorer", (None, None))
-        if made_for is not functions:
-            scorer = FastScorer(functions.coef, functions.intercept)
-            self._scorer: Any = (functions, scorer)
+        scorer = self._make_once(lambda: FastScorer(functions.coef, functions.intercept))
         return self.classes_[[scorer.best(X[0])]]
 
     @staticmethod
@@ -87,9 +82,7 @@ class OneVsAllClassifier(FlatKey):
     def _trainer(self, index: np.ndarray) -> Train:
         if len(self.classes_) == 2:
             return ask_two_classes(np.arange(len(index)), np.where(index == 1, 1.0, -1.0))
-        return lambda problems, C, weight, start: problems.one_vs_all(
-            index, len(self.classes_), C=C, weight=weight, start=start
-        )
+        return ask_one_vs_all(index, len(self.classes_))
 
     def _score(self, margins: np.ndarray) -> np.ndarray:
         return score_two_classes(margins) if margins.shape[1] == 1 else margins

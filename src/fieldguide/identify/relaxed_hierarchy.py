@@ -26,7 +26,7 @@ import numpy as np
 
 from fieldguide._check import check_number
 from fieldguide.identify.bipartition import bipartition
-from fieldguide.identify.coloring import color_classes
+from fieldguide.identify.coloring import class_costs, color_classes
 from fieldguide.identify.growing import Classes, Plan, Split, grow
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import Problems, Question, Trained
@@ -131,12 +131,10 @@ class Painter:
         rho: float,
         balance: int | None,
     ) -> None:
-        self._problems, self._index, self._C, self._rho = problems, index, C, rho
+        self._problems, self._C, self._rho = problems, C, rho
         self._balance = balance
         self._members = [np.flatnonzero(index == c) for c in range(n_classes)]
-        products = problems.mean_products(index, n_classes)
-        square = np.diag(products)
-        self._distance = np.maximum(square[:, None] + square - 2 * products, 0)
+        self._distance = problems.mean_distances(index, n_classes)
 
     def split(self, classes: Classes, n_starts: int) -> Split:
         """Return the best colouring over several starts."""
@@ -186,7 +184,7 @@ class Painter:
             np.bincount(owner, weights=np.maximum(0, 1 - sign * margin), minlength=n)
             for sign in (-1, 1)
         )
-        return self._C * (left - self._rho * count), self._C * (right - self._rho * count)
+        return class_costs(left, right, count, self._C, self._rho)
 
     def _halve(self, classes: Classes) -> np.ndarray:
         distance = self._distance[np.ix_(classes, classes)]

@@ -26,8 +26,9 @@ from fieldguide.identify.flat import fit_scale
 from fieldguide.identify.graph import DecisionGraph, read_graph
 from fieldguide.identify.growing import Plan, ask_nodes, build_graph, join
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key
+from fieldguide.identify.key import Key, default_loss
 from fieldguide.svm import KernelFunctions, Problems, Trained, choose_C, warn_open_gaps
+from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
 from fieldguide.svm.folds import deal_folds
 
 SEARCHES = ("greedy", "best_first", "shortlist")
@@ -120,7 +121,7 @@ class TreeKey(Key):
         )
         self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
         plan = self._plan(problems, index, self.C_)
-        asked = problems.changed(loss=self._loss(), tol=self.tol)
+        asked = problems.changed(loss=default_loss(self.kernel))
         nodes = asked.solve(ask_nodes(plan, index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
@@ -248,23 +249,16 @@ class TreeKey(Key):
         self, problems: Problems, index: np.ndarray, weight: np.ndarray | None
     ) -> Trained:
         """Train the one-vs-all function of each class, as OneVsAllClassifier does by default."""
-        return problems.changed(loss=self._loss()).one_vs_all(
+        return problems.changed(loss=default_loss(self.kernel)).one_vs_all(
             index, len(self.classes_), C=self.C_, weight=weight
         )
 
-    def _loss(self) -> str:
-        """Return the loss of the functions: that of OneVsAllClassifier by default."""
-        return "squared_hinge" if self.kernel == "linear" else "hinge"
-
     def _choose_C(self, problems: Problems, index: np.ndarray, seed: int) -> float:
-        n_classes = len(self.classes_)
         return choose_C(
-            problems.changed(loss=self._loss()),
-            lambda shared, C, weight, start: shared.one_vs_all(
-                index, n_classes, C=C, weight=weight, start=start
-            ),
+            problems.changed(loss=default_loss(self.kernel)),
+            ask_one_vs_all(index, len(self.classes_)),
             index,
-            score=lambda margins: margins,
+            score=score_as_is,
             seed=seed,
         )
 

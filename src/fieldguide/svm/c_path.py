@@ -39,6 +39,22 @@ def ask_two_classes(rows: np.ndarray, sign: np.ndarray) -> Train:
     return train
 
 
+def ask_one_vs_all(index: np.ndarray, n_classes: int) -> Train:
+    """Return how to train each class against the rest; margins are scores as they are."""
+
+    def train(
+        problems: Problems, C: float, weight: np.ndarray, start: Trained | None = None
+    ) -> Trained:
+        return problems.one_vs_all(index, n_classes, C=C, weight=weight, start=start)
+
+    return train
+
+
+def score_as_is(margins: np.ndarray) -> np.ndarray:
+    """Return the margins of one function for each class, which are their scores."""
+    return margins
+
+
 def score_two_classes(margins: np.ndarray) -> np.ndarray:
     """Return the scores of the negative and the positive class from one margin, (n, 2)."""
     return margins * np.array([-1, 1], margins.dtype)

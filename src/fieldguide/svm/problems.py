@@ -247,6 +247,10 @@ class Problems:
         half = share @ self._gram
         return np.asarray(share @ half.T)
 
+    def mean_distances(self, index: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the squared distance of the mean rows of each two groups, (n, n)."""
+        return _square_distances(self.mean_products(index, n_groups))
+
     def affinity(self, rows: np.ndarray) -> np.ndarray:
         """Return how alike some of the rows are, (m, m): exp(−d² / mean d²) of their distances.
 
@@ -258,10 +262,7 @@ class Problems:
             products = products.toarray() if issparse(products) else np.asarray(products)
         else:
             products = self._gram[np.ix_(rows, rows)]
-        products = products.astype(np.float64)
-        square = np.diag(products)
-        distance = np.maximum(square[:, None] + square - 2 * products, 0)
-        np.fill_diagonal(distance, 0)
+        distance = _square_distances(products.astype(np.float64))
         mean = distance.mean()
         return np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
 
@@ -283,6 +284,12 @@ def find_gamma(X: Any, kernel: str, gamma: float | None) -> float | None:
     if kernel not in WITH_GAMMA:
         return None
     return float(default_gamma(X, kernel) if gamma is None else gamma)
+
+
+def _square_distances(products: np.ndarray) -> np.ndarray:
+    """Return |a − b|² of vectors from their products, (n, n)."""
+    square = np.diag(products)
+    return np.maximum(square[:, None] + square - 2 * products, 0)
 
 
 def _signed(alpha: csr_array, index: np.ndarray) -> csr_array:

@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 from fieldguide._jit import jit
+from fieldguide.svm._kernels import dot_single
 
 _FREE, _CLOSED = -1, -2  # places of entries that are not in the heap
 # A best-first search that opens old nodes again and again for new paths goes on in the order of
@@ -221,16 +222,8 @@ def _decide(x, flat, found, n_found, margins):
 def _margin(x, width, coef, intercept, j):
     """Return function j at the row x. O(width)."""
     if width > 0:
-        return x.dtype.type(_dot(coef[j], x) + intercept[j])
+        return x.dtype.type(dot_single(coef[j], x) + intercept[j])
     return x[j]
-
-
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dot(w, x):
-    total = np.float32(0)
-    for j in range(x.shape[0]):
-        total += w[j] * x[j]
-    return total
 
 
 @_inner

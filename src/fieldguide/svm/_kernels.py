@@ -265,3 +265,12 @@ def place_largest(values):
         if values[k] == largest:
             return k
     return 0
+
+
+@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def dot_single(w, x):
+    """Return w·x, summed in single precision and in any order. O(d)."""
+    total = np.float32(0)
+    for j in range(x.shape[0]):
+        total += w[j] * x[j]
+    return total

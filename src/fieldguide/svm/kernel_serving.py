@@ -17,6 +17,7 @@ from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.kernels._compiled import DOT, JENSEN_SHANNON, sum_dense
 from fieldguide.kernels._pairs import DEFINITIONS
+from fieldguide.svm._kernels import dot_single
 
 _FAST = {"reassoc", "contract", "nsz"}
 
@@ -127,14 +128,6 @@ def _log2(values: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(nogil=True, fastmath=_FAST)
-def _dot(z, x):
-    total = np.float32(0)
-    for k in range(x.shape[0]):
-        total += z[k] * x[k]
-    return total
-
-
-@numba.njit(nogil=True, fastmath=_FAST)
 def _square_distance(z, x):
     total = np.float32(0)
     for k in range(x.shape[0]):
@@ -150,7 +143,7 @@ def _fill_by_rows(pool, x, is_distance, gamma, out):
         if is_distance:
             out[i] = np.exp(-gamma * float(_square_distance(pool[i], x)))
         else:
-            out[i] = _dot(pool[i], x)
+            out[i] = dot_single(pool[i], x)
 
 
 @jit

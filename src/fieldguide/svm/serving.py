@@ -23,7 +23,7 @@ import numpy as np
 
 from fieldguide._check import InvalidArgument
 from fieldguide._jit import jit
-from fieldguide.svm._kernels import place_largest
+from fieldguide.svm._kernels import dot_single, place_largest
 
 # Of |w| |x|: what the sums of single precision may lose.
 _ROUNDING = np.float32(1e-5)
@@ -178,15 +178,7 @@ def _best(coef, intercept, bytes_, unit, lost, kept, top, x):
 @numba.njit(nogil=True)
 def _score(coef, intercept, d, k, x):
     """Return w_k·x + b_k. O(d)."""
-    return _dot(coef[k * d : (k + 1) * d], x) + intercept[k]
-
-
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dot(w, x):
-    total = np.float32(0)
-    for j in range(x.shape[0]):
-        total += w[j] * x[j]
-    return total
+    return dot_single(coef[k * d : (k + 1) * d], x) + intercept[k]
 
 
 @numba.njit(nogil=True)

@@ -42,11 +42,13 @@ def open_page(browser):
         context = browser.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda r: complaints.append(r.url) if _broke(r) else None)
         page.on("request", lambda r: complaints.append(r.url) if _leaves(r.url) else None)
+        # Listened to from the start: begun with the key press, it may come after the chooser.
+        page.on("filechooser", lambda chooser: None)
         page.goto(address)
         return page
 

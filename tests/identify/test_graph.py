@@ -247,7 +247,7 @@ def test_growers_hear_what_is_wrong():
         make_graph(functions, [-1], [2**40], [0, 1], 2)
     with pytest.raises(InvalidArgument, match="at least one leaf"):
         make_graph(LinearFunctions(np.ones((0, 2)), np.zeros(0)), [], [], [], 2)
-    with pytest.raises(InvalidArgument, match="exactly one leaf"):
+    with pytest.raises(InvalidArgument, match="reachable from a root"):
         make_graph(LinearFunctions(np.ones((0, 2)), np.zeros(0)), [], [], [0, 1], 2)
     with pytest.raises(InvalidArgument, match="leaf counts"):
         make_graph(functions, [-1], [-2], [0, 1], 2, leaf_counts=csr_array((2, 3)))

@@ -15,13 +15,12 @@ from fieldguide._check import InvalidArgument
 from fieldguide.identify import search as search_module
 from fieldguide.identify.graph import make_graph
 from fieldguide.identify.search import (
-    FastShortlist,
-    FastWalker,
     best_first,
     count_costs,
     shortlist,
     walk,
 )
+from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import LinearFunctions
 from fieldguide.svm.functions import KernelFunctions
 

@@ -63,6 +63,8 @@ def generalization_bound(key: Any, X: Any, y: Any, delta: float = 0.05) -> Gener
     graph = getattr(key, "graph_", None)
     if graph is None:
         raise InvalidArgument("generalization_bound needs a fitted key with a decision graph.")
+    if len(graph.roots) > 1:
+        raise InvalidArgument("generalization_bound is of one graph; fit the key with n_trees=1.")
     functions = graph.functions
     X = np.ascontiguousarray(X, dtype=np.float64)
     if isinstance(functions, LinearFunctions):

@@ -78,7 +78,7 @@ class ConfusionTreeClassifier(TreeKey):
         self._check_shared(owner)
         check_number(owner, "levels", self.levels, 1, 60, integer=True)
 
-    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
         n_classes = len(self.classes_)
         likeness = find_likeness(problems, index, n_classes, C)
 

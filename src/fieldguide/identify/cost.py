@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fieldguide._check import InvalidArgument
+from fieldguide.identify.graph import DecisionGraph
 
 
 def relative_complexity(key: Any, X: Any, reference: Any = None) -> np.ndarray:
@@ -36,12 +37,16 @@ def relative_complexity(key: Any, X: Any, reference: Any = None) -> np.ndarray:
     if key.kernel == "linear":
         return cost / n_classes
     if key.graph_ is not None:
-        n_functions = len(key.graph_.functions.intercept)
-        flat = np.arange(n_functions) >= key.graph_.n_nodes
-        return cost / key.graph_.functions.count_evaluations(csr_array(flat[None]))
+        return cost / cost_of_classes(key.graph_)
     if type(key).__name__ == "OneVsAllClassifier":
         return np.ones(len(cost))
     raise InvalidArgument(
         f"relative_complexity of a {type(key).__name__} with a kernel needs a reference; give a "
         "OneVsAllClassifier that was trained on the same rows."
     )
+
+
+def cost_of_classes(graph: DecisionGraph) -> int:
+    """Return what the functions of all classes of a graph cost: one-vs-all."""
+    flat = np.arange(len(graph.functions.intercept)) >= graph.n_nodes
+    return int(graph.functions.count_evaluations(csr_array(flat[None]))[0])

@@ -19,7 +19,8 @@ class DAGSVMClassifier(TreeKey):
 
     Parameters
     ----------
-    C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
+n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -31,11 +32,16 @@ class DAGSVMClassifier(TreeKey):
     (['b', 'c'], [2])
     """
 
-    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
+        n_classes = len(self.classes_)
+        place = np.arange(n_classes)  # in the list; other trees have other lists
+        if tree:
+            np.random.default_rng([problems.seed, tree]).shuffle(place)
+
         def split(classes: tuple[int, ...]) -> Split:
+            order = place[list(classes)]
             colors = np.zeros(len(classes), dtype=np.int8)
-            colors[0], colors[-1] = -1, 1
+            colors[order.argmin()], colors[order.argmax()] = -1, 1
             return Split(colors)
 
-        n_classes = len(self.classes_)
         return grow(n_classes, split, split, max_nodes=n_classes**2)[0]

@@ -2,16 +2,18 @@
 
     p(right at node j | x) = 1 / (1 + exp(−s_j f_j(x)))
 
-A rooted graph of two-way decisions without cycles. Node j asks function j; f_j(x) > 0 goes right,
+A graph of two-way decisions without cycles. Node j asks function j; f_j(x) > 0 goes right,
 anything else left. The probability has a scale and no offset, so that the more probable side is
 the side of the margin's sign. Several paths may lead to one node or leaf, and several leaves may
-name one class.
+name one class. A graph with several roots is several trees, all of which are asked.
 
 | symbol | meaning |
 |---|---|
-| j, l, k | inner node, leaf, class; node 0 is the root |
+| j, l, k | inner node, leaf, class |
 | f_j, s_j | function of node j, and the scale of its margin |
 | left, right | the number of a child, larger than the parent's, or −1 − l for leaf l |
+| m_jk, v_j | mean of s_j f_j(x) over rows of class k, and the precision of s_j f_j(x) about it |
+| b | log-odds that a leaf counts for: how much likelier a class is whose leaf a search reaches |
 """
 
 from typing import Any, NamedTuple
@@ -23,6 +25,8 @@ from fieldguide._check import InvalidArgument
 from fieldguide.svm import Functions, LinearFunctions, read_functions
 
 LEFT, BOTH, RIGHT, ABSENT = -1, 0, 1, 2
+MOST_LOGIT, MOST_PRECISION = 100.0, 1e6  # so that sums over nodes stay in single precision
+_EVIDENCE = ("class_logits", "precision")
 _COUNTS = ("leaf_counts_data", "leaf_counts_indices", "leaf_counts_indptr")
 _TYPES = {
     "left": np.int32,
@@ -30,6 +34,7 @@ _TYPES = {
     "node_scale": np.float32,
     "leaf_class": np.int32,
     "colors": np.int8,
+    "roots": np.int32,
 }
 
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
@@ -51,6 +56,10 @@ class DecisionGraph(NamedTuple):
     leaf_counts: csr_array  # (n_leaves, n_classes) weight of the training rows of each class
     colors: np.ndarray  # (n_nodes, n_classes) int8: LEFT, RIGHT, BOTH or ABSENT
     n_classes: int
+    roots: np.ndarray  # (n_trees,) int32: numbers as of children
+    class_logits: np.ndarray  # (n_nodes, n_classes) float32, m_jk; (0, n_classes): not known
+    precision: np.ndarray  # (n_nodes,) float32, v_j; (0,): not known
+    leaf_bonus: float  # b
 
     @property
     def n_nodes(self) -> int:
@@ -67,13 +76,18 @@ class DecisionGraph(NamedTuple):
         """Whether one function for each class follows those of the nodes."""
         return len(self.functions.intercept) > self.n_nodes
 
+    @property
+    def has_evidence(self) -> bool:
+        """Whether it is known what the margins of every class look like at every node."""
+        return len(self.precision) > 0
+
     def leaf_depths(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of decisions on the shortest and on the longest path to each leaf."""
         n = self.n_nodes
         # Leaf l has the place −1 − l, from the end, which is how arrays read negative numbers.
         least = np.full(n + self.n_leaves, np.iinfo(np.int64).max)
         most = np.zeros(n + self.n_leaves, dtype=np.int64)
-        least[0 if n else -1] = 0
+        least[self.roots] = 0
         for j, children in enumerate(zip(self.left.tolist(), self.right.tolist(), strict=True)):
             for child in children:
                 least[child] = min(least[child], least[j] + 1)
@@ -110,8 +124,12 @@ class DecisionGraph(NamedTuple):
             "node_scale": self.scale,
             "leaf_class": self.leaf_class,
             "colors": self.colors,
+            "roots": self.roots,
+            "class_logits": self.class_logits,
+            "precision": self.precision,
         }
-        return {**arrays, **own, **parts}, {**settings, "n_classes": self.n_classes}
+        values = {"n_classes": self.n_classes, "leaf_bonus": self.leaf_bonus}
+        return {**arrays, **own, **parts}, {**settings, **values}
 
 
 def make_graph(
@@ -124,6 +142,10 @@ def make_graph(
     scale: Any = None,
     leaf_counts: Any = None,
     colors: Any = None,
+    roots: Any = None,
+    class_logits: Any = None,
+    precision: Any = None,
+    leaf_bonus: float = 0.0,
 ) -> DecisionGraph:
     """Return a graph whose parts are known to fit together.
 
@@ -142,6 +164,13 @@ def make_graph(
     colors : array of shape (n_nodes, n_classes), optional
         −1 where a class goes left, +1 right, 0 both ways, 2 not at this node; by default from
         the classes of the leaves below.
+    roots : array of shape (n_trees,), optional
+        Where each tree begins, numbered as children are; by default node 0, or the only leaf.
+    class_logits, precision : arrays of shape (n_nodes, n_classes) and (n_nodes,), optional
+        What log-odds rows of each class have at each node: mean, and weight of the squared
+        distance from it.
+    leaf_bonus : float
+        What a leaf that a search reaches adds to the log-probability of its class.
 
     Examples
     --------
@@ -174,6 +203,10 @@ def make_graph(
         csr_array(leaf_counts),
         np.empty((0, 0), np.int8) if colors is None else _own(colors, np.int8),
         n_classes,
+        _own([0 if len(left) else -1] if roots is None else roots, np.int32),
+        _own(np.empty((0, n_classes)) if class_logits is None else class_logits, np.float32),
+        _own(np.empty(0) if precision is None else precision, np.float32),
+        leaf_bonus,
     )
     _check_links(graph)
     if colors is None:
@@ -193,7 +226,7 @@ def read_graph(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Decis
         not any(np.issubdtype(values.dtype, np.unsignedinteger) for values in arrays.values()),
         "it has no unsigned numbers",
     )
-    for name, dtype in _TYPES.items():
+    for name, dtype in (_TYPES | dict.fromkeys(_EVIDENCE, np.float32)).items():
         _require(name in arrays, f"the array {name!r} is missing")
         _require(arrays[name].dtype == dtype, f"{name!r} must be of type {np.dtype(dtype)}")
     n_classes = settings.get("n_classes")
@@ -220,6 +253,10 @@ def read_graph(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Decis
         scale=arrays["node_scale"],
         leaf_counts=_read_counts(arrays, len(arrays["leaf_class"]), n_classes),
         colors=arrays["colors"],
+        roots=arrays["roots"],
+        class_logits=arrays["class_logits"],
+        precision=arrays["precision"],
+        leaf_bonus=settings.get("leaf_bonus", np.nan),
     )
 
 
@@ -247,11 +284,15 @@ def _check_links(graph: DecisionGraph) -> None:
         "'left', 'right' and 'leaf_class' must be flat, and the first two of one length",
     )
     _require(n_leaves >= 1, "it needs at least one leaf")
-    _require(n_nodes or n_leaves == 1, "without inner nodes it has exactly one leaf")
+    roots = graph.roots
+    _require(
+        roots.ndim == 1 and len(roots) and -n_leaves <= roots.min() <= roots.max() < n_nodes,
+        f"it needs a root, and roots must lie in {-n_leaves} to {n_nodes - 1}",
+    )
     children = np.stack([graph.left, graph.right], axis=1).astype(np.int64)
     is_inner = children >= 0
     # With larger numbers only, no walk can turn in a circle, and whatever has a parent hangs
-    # from the root.
+    # from a root.
     _require(
         (~is_inner | (children > np.arange(n_nodes)[:, None])).all(),
         "a child must have a larger number than its parent",
@@ -261,9 +302,10 @@ def _check_links(graph: DecisionGraph) -> None:
         f"children must lie in {-n_leaves} to {n_nodes - 1}",
     )
     has_parent = np.zeros(n_nodes + n_leaves, dtype=bool)
-    has_parent[0 if n_nodes else -1] = True
     has_parent[children.ravel()] = True
-    _require(has_parent.all(), "every node and every leaf must be reachable from the root")
+    _require(not has_parent[roots].any(), "a root must not be a child")
+    has_parent[roots] = True
+    _require(has_parent.all(), "every node and every leaf must be reachable from a root")
     _require(
         0 <= graph.leaf_class.min() <= graph.leaf_class.max() < graph.n_classes,
         f"classes of leaves must lie in 0 to {graph.n_classes - 1}",
@@ -287,6 +329,20 @@ def _check_values(graph: DecisionGraph) -> None:
         graph.colors.shape == (n_nodes, n_classes)
         and (not graph.colors.size or LEFT <= graph.colors.min() <= graph.colors.max() <= ABSENT),
         f"colors must be -1, 0, 1 or 2 for each of {n_nodes} nodes and {n_classes} classes",
+    )
+    _require(
+        len(graph.precision) in (0, n_nodes)
+        and graph.class_logits.shape == (len(graph.precision), n_classes)
+        and graph.precision.ndim == 1
+        and (np.abs(graph.class_logits) <= MOST_LOGIT).all()
+        and ((graph.precision > 0) & (graph.precision <= MOST_PRECISION)).all(),
+        f"class_logits must be at most {MOST_LOGIT:g} in size, and precision above 0 and at most "
+        f"{MOST_PRECISION:g}, for each of {n_nodes} nodes, or both be empty",
+    )
+    bonus = graph.leaf_bonus
+    _require(
+        isinstance(bonus, float) and 0 <= bonus <= MOST_LOGIT,
+        f"leaf_bonus must be a number from 0 to {MOST_LOGIT:g}, not {bonus!r}",
     )
     counts = graph.leaf_counts
     _require(

@@ -7,7 +7,7 @@ wave are split side by side in threads; what a node becomes does not depend on t
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -34,6 +34,27 @@ class Plan(NamedTuple):
     right: np.ndarray
     leaves: list[Classes]  # the classes of each leaf
     n_classes: int
+    roots: tuple[int, ...]  # where each tree begins, numbered as children are
+
+    @property
+    def n_nodes(self) -> int:
+        """Inner nodes of all trees."""
+        return len(self.sets)
+
+    def questions(self, index: np.ndarray, weight: np.ndarray | None = None) -> list[Question]:
+        """Return the binary problem of each node: the rows of its decided classes."""
+        return [ask_node(colors, index, weight) for colors in self.colors()]
+
+    def sides(self, index: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return which way rows should go at each node, (len(rows), n_nodes): colours."""
+        return self.colors()[:, index[rows]].T
+
+    def leaf_counts(self, index: np.ndarray) -> csr_array:
+        """Return the training rows of each class at each leaf, (n_leaves, n_classes)."""
+        count = np.bincount(index, minlength=self.n_classes).astype(np.float64)
+        places = np.concatenate([list(classes) for classes in self.leaves]).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum([len(classes) for classes in self.leaves])])
+        return csr_array((count[places], places, ends), shape=(len(self.leaves), self.n_classes))
 
     def colors(self) -> np.ndarray:
         """Return the colour of every class at every node, (n_nodes, n_classes)."""
@@ -81,19 +102,32 @@ def grow(
         dtype=np.int32,
     ).reshape(-1, 2)
     made = [splits[classes] for classes in order]
-    return Plan(order, made, ends[:, 0], ends[:, 1], leaves, n_classes), is_capped
+    root = (number[whole],)
+    return Plan(order, made, ends[:, 0], ends[:, 1], leaves, n_classes, root), is_capped
+
+
+def plant(plans: list[Plan]) -> Plan:
+    """Return several trees of the same classes as one plan."""
+    if len(plans) == 1:
+        return plans[0]
+    sets: list[Classes] = []
+    splits: list[Split] = []
+    leaves: list[Classes] = []
+    links = []
+    for plan in plans:
+        own = plan.left, plan.right, np.array(plan.roots)
+        links.append([np.where(a >= 0, a + len(sets), a - len(leaves)) for a in own])
+        sets += plan.sets
+        splits += plan.splits
+        leaves += plan.leaves
+    left, right, roots = (np.concatenate(parts) for parts in zip(*links, strict=True))
+    return Plan(sets, splits, left, right, leaves, plans[0].n_classes, tuple(roots.tolist()))
 
 
 def children(classes: Classes, split: Split) -> tuple[Classes, Classes]:
     """Return the classes that go left and those that go right."""
     pairs = list(zip(classes, split.colors.tolist(), strict=True))
     return tuple(c for c, s in pairs if s <= 0), tuple(c for c, s in pairs if s >= 0)
-
-
-def ask_nodes(plan: Plan, index: np.ndarray, weight: np.ndarray | None = None) -> list[Question]:
-    """Return the binary problem of each node: the rows of its decided classes."""
-    colors = plan.colors()
-    return [ask_node(colors[node], index, weight) for node in range(len(plan.sets))]
 
 
 def ask_node(colors: np.ndarray, index: np.ndarray, weight: np.ndarray | None = None) -> Question:
@@ -104,27 +138,22 @@ def ask_node(colors: np.ndarray, index: np.ndarray, weight: np.ndarray | None = 
 
 
 def build_graph(
-    plan: Plan, problems: Problems, nodes: Trained, flat: Trained, index: np.ndarray
+    plan: Any, problems: Problems, nodes: Trained, flat: Trained, index: np.ndarray
 ) -> DecisionGraph:
     """Return the graph of trained nodes; the functions of the classes follow those of the nodes.
 
-    A leaf of several classes has the name of the largest.
+    A leaf of several classes has the name of the one with most rows.
     """
-    count = np.bincount(index, minlength=plan.n_classes)
-    lengths = [len(classes) for classes in plan.leaves]
-    places = np.concatenate([list(classes) for classes in plan.leaves]).astype(np.int64)
-    leaf_counts = csr_array(
-        (count[places].astype(np.float64), places, np.concatenate([[0], np.cumsum(lengths)])),
-        shape=(len(plan.leaves), plan.n_classes),
-    )
+    leaf_counts = plan.leaf_counts(index)
     return make_graph(
         problems.functions(join(nodes, flat)),
         plan.left,
         plan.right,
-        np.array([max(classes, key=lambda c: count[c]) for classes in plan.leaves]),
+        np.asarray(leaf_counts.argmax(axis=1)),
         plan.n_classes,
         leaf_counts=leaf_counts,
         colors=plan.colors(),
+        roots=plan.roots,
     )
 
 

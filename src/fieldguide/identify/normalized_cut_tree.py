@@ -32,7 +32,8 @@ class NormalizedCutTreeClassifier(TreeKey):
         Rows of a node that are cut; more are drawn from, evenly over classes.
     max_nodes : int
         Once so many nodes are known, no class goes both ways any more, and a warning says so.
-    C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
+n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -56,8 +57,11 @@ class NormalizedCutTreeClassifier(TreeKey):
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
+        max_loss: float = 0.01,
+        max_cost: float | None = None,
         max_classes: int = 16,
         budget: int | None = None,
+        n_trees: int = 1,
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:
@@ -65,7 +69,8 @@ class NormalizedCutTreeClassifier(TreeKey):
         self.max_rows = max_rows
         self.max_nodes = max_nodes
         super().__init__(
-            C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+            *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
+            *(max_classes, budget, n_trees, n_jobs, random_state),
         )
 
     def _check_own(self) -> None:
@@ -74,12 +79,15 @@ class NormalizedCutTreeClassifier(TreeKey):
         check_number(owner, "max_rows", self.max_rows, 2, 10**6, integer=True)
         check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
 
-    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
         n_classes = len(self.classes_)
         members = [np.flatnonzero(index == c) for c in range(n_classes)]
         # Each class draws its rows once, so that a node does not depend on when it is reached.
-        for rng, rows in zip(spawn_generators(problems.seed, n_classes), members, strict=True):
+        generators = spawn_generators(problems.seed, n_classes * (tree + 1))[-n_classes:]
+        for rng, rows in zip(generators, members, strict=True):
             rng.shuffle(rows)
+        if tree:  # other trees see two rows of three
+            members = [rows[: max(1, 2 * len(rows) // 3)] for rows in members]
 
         def share(classes: Classes) -> np.ndarray:
             """Return the share of each class in the second group."""

@@ -51,7 +51,8 @@ class RelaxedHierarchyClassifier(TreeKey):
         distant classes.
     max_nodes : int
         Once so many nodes are known, no class goes both ways any more, and a warning says so.
-    C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
+n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -66,7 +67,7 @@ class RelaxedHierarchyClassifier(TreeKey):
 
     def __init__(
         self,
-        rho: float = 0.9,
+        rho: float = 1.2,
         balance: int | None = None,
         n_starts: int = 3,
         max_nodes: int = 5000,
@@ -76,8 +77,11 @@ class RelaxedHierarchyClassifier(TreeKey):
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
+        max_loss: float = 0.01,
+        max_cost: float | None = None,
         max_classes: int = 16,
         budget: int | None = None,
+        n_trees: int = 1,
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:
@@ -86,7 +90,8 @@ class RelaxedHierarchyClassifier(TreeKey):
         self.n_starts = n_starts
         self.max_nodes = max_nodes
         super().__init__(
-            C, kernel, gamma, tol, search, tolerance, max_classes, budget, n_jobs, random_state
+            *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
+            *(max_classes, budget, n_trees, n_jobs, random_state),
         )
 
     def _check_own(self) -> None:
@@ -97,9 +102,9 @@ class RelaxedHierarchyClassifier(TreeKey):
         if self.balance is not None:
             check_number(owner, "balance", self.balance, 0, 10**7, integer=True)
 
-    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
         loose = problems.changed(tol=max(problems.tol, _GROWING_TOL), n_jobs=1)
-        painter = Painter(loose, index, len(self.classes_), C, self.rho, self.balance)
+        painter = Painter(loose, index, len(self.classes_), C, self.rho, self.balance, tree)
         plan, is_capped = grow(
             len(self.classes_),
             lambda classes: painter.split(classes, self.n_starts),
@@ -130,9 +135,10 @@ class Painter:
         C: float,
         rho: float,
         balance: int | None,
+        tree: int = 0,
     ) -> None:
         self._problems, self._C, self._rho = problems, C, rho
-        self._balance = balance
+        self._balance, self._tree = balance, tree
         self._members = [np.flatnonzero(index == c) for c in range(n_classes)]
         self._distance = problems.mean_distances(index, n_classes)
 
@@ -193,9 +199,17 @@ class Painter:
         return np.where(second, 1, -1).astype(np.int8)
 
     def _starts(self, classes: Classes, n_starts: int) -> list[np.ndarray]:
-        """Return the bipartition of the classes, then the most distant pairs, one class each."""
-        starts = [self._halve(classes)]
+        """Return the bipartition of the classes, then the most distant pairs, one class each.
+
+        Trees after the first begin with pairs drawn by their distance instead.
+        """
         distance = self._distance[np.ix_(classes, classes)].copy()
+        if self._tree:
+            rng = np.random.default_rng([self._problems.seed, self._tree, *classes])
+            starts = []
+            distance *= rng.random(distance.shape)
+        else:
+            starts = [self._halve(classes)]
         while len(starts) < n_starts and distance.max() > 0:
             a, b = np.unravel_index(int(distance.argmax()), distance.shape)
             colors = np.zeros(len(classes), dtype=np.int8)
@@ -203,4 +217,4 @@ class Painter:
             starts.append(colors)
             distance[[a, b]] = 0
             distance[:, [a, b]] = 0
-        return starts
+        return starts or [self._halve(classes)]

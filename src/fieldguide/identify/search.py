@@ -5,9 +5,18 @@
 - :func:`walk` takes the more probable side of every node: the rule of the papers.
 - :func:`best_first` opens what has most mass until no other class can catch up: the answer is the
   class with most mass, as if every path had been followed. Each node is asked at most once.
-- :func:`shortlist` goes on past the first leaf, to every leaf whose most probable path is at most
-  a ``tolerance`` (in log-probability) less probable, and lets the one-vs-all functions of the
-  classes found there decide: the graph then needs recall, not a verdict.
+- :func:`shortlist` goes on past the first leaf, lists the classes that are at most a ``tolerance``
+  (in log-probability) less probable than the first, and lets their one-vs-all functions decide:
+  the graph then needs recall, not a verdict.
+
+Who is on the list is decided by all margins m that the search has seen, where the graph knows what
+margins rows of each class have (``class_logits``), and by the leaves that it reached elsewhere:
+
+    log P(k | m) = −Σ_{j asked} v_j (s_j f_j − m_jk)² + b [a leaf of k was reached] + const
+
+A margin tells more than a side: of the classes on the right, those that lie far to the right
+usually are the likelier ones after a large margin, and classes that an early mistake has cut off
+come back once later margins look like theirs.
 
 Every row takes the same compiled loop, so that answers depend neither on the number of rows nor
 on ``n_jobs``. Linear functions of dense rows are evaluated where the search asks for them, in
@@ -29,6 +38,7 @@ from fieldguide.identify import _walks
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, KernelFunctions, LinearFunctions
 
+REACH = 0.2  # of the tolerance: how far evidence is gathered; measured, see docs/benchmarks.md
 _ROWS_PER_BLOCK = 1024
 _MARGINS_PER_BLOCK = 2**22
 _NO_COEF, _NO_INTERCEPT = np.empty((0, 0), np.float32), np.empty(0, np.float32)
@@ -38,11 +48,12 @@ class Found(NamedTuple):
     """What a search says of each row, and what it spent."""
 
     answer: np.ndarray  # (n,) int32: the class
-    leaf: np.ndarray  # (n,) int32: the first leaf of that class that the search reached
+    leaf: np.ndarray  # (n,) int32: a leaf of that class, the first that the search reached
     n_nodes: np.ndarray  # (n,) int32: nodes asked
     n_flat: np.ndarray  # (n,) int32: functions of classes asked
-    mass: csr_array  # (n, n_classes): of the paths followed to a leaf; greedy: 1 on the answer
-    rest: np.ndarray  # (n,): 1 − Σ mass, on paths that were not followed to a leaf
+    mass: csr_array  # (n, n_classes): of the paths followed; greedy: share of the trees; shortlist
+    # with evidence: probability before the functions of classes are asked
+    rest: np.ndarray  # (n,): 1 − Σ mass
     margins: csr_array | None = None  # (n, n_classes): of the functions of classes asked
     used: csr_array | None = None  # (n, n_nodes) bool: nodes asked, with paths=True
     used_flat: csr_array | None = None  # (n, n_classes) bool: functions of classes, the same
@@ -70,27 +81,36 @@ def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) 
     >>> walk(graph, np.array([[-1.0], [1.0], [3.0]])).answer.tolist()
     [0, 1, 2]
     """
-    functions, links = _node_functions(graph), _links(graph)
+    functions, links = node_functions(graph), read_links(graph)
 
     def search(rows: Any) -> tuple[np.ndarray, ...]:
-        leaf, n_asked = np.empty((2, rows.shape[0]), dtype=np.int32)
-        rows, source = _look(functions, rows, n_jobs)
-        _walks.walk_rows(rows, source, links, leaf, n_asked)
-        nodes = np.empty(n_asked.sum() if paths else 0, dtype=np.int32)
-        if paths:
-            ends = np.concatenate([[0], np.cumsum(n_asked, dtype=np.int64)])
-            _walks.list_paths(rows, source, links, ends, nodes)
-        return leaf, n_asked, nodes
+        rows, source = look(functions, rows, n_jobs)
+        leaves, n_asked = np.empty((2, len(graph.roots), rows.shape[0]), dtype=np.int32)
+        used = csr_array((rows.shape[0], graph.n_nodes), dtype=bool)
+        for t, root in enumerate(graph.roots):
+            _walks.walk_rows(rows, source, links, root, leaves[t], n_asked[t])
+            if paths:
+                ends = np.concatenate([[0], np.cumsum(n_asked[t], dtype=np.int64)])
+                nodes = np.empty(ends[-1], dtype=np.int32)
+                _walks.list_paths(rows, source, links, root, ends, nodes)
+                used = csr_array(used + _mark(n_asked[t], nodes, graph.n_nodes))
+        return leaves.T, n_asked.sum(axis=0, dtype=np.int32), np.diff(used.indptr), used.indices
 
     X = _check_rows(graph, X)
-    leaf, n_asked, nodes = _search_blocks(search, X, functions, None, n_jobs)
-    n = X.shape[0]
-    answer = graph.leaf_class[leaf]
-    mass = csr_array((np.ones(n), answer, np.arange(n + 1)), shape=(n, graph.n_classes))
-    used = _mark(n_asked, nodes, graph.n_nodes) if paths else None
+    leaves, n_asked, n_used, nodes = _search_blocks(search, X, functions, None, n_jobs)
+    n, n_roots = leaves.shape
+    answers = graph.leaf_class[leaves]
+    votes = csr_array(
+        (np.full(answers.size, 1 / n_roots), (np.arange(n).repeat(n_roots), answers.ravel())),
+        shape=(n, graph.n_classes),
+    )
+    # The class with most votes; of equals, that of the earliest tree.
+    first = np.argmax((answers[:, :, None] == answers[:, None, :]).sum(axis=2), axis=1)
+    answer, leaf = (a[np.arange(n), first] for a in (answers, leaves))
+    used = _mark(n_used, nodes, graph.n_nodes) if paths else None
     no_flat = csr_array((n, graph.n_classes), dtype=bool) if paths else None
     zeros = np.zeros(n, dtype=np.int32)
-    return Found(answer, leaf, n_asked, zeros, mass, np.zeros(n), None, used, no_flat)
+    return Found(answer, leaf, n_asked, zeros, votes, np.zeros(n), None, used, no_flat)
 
 
 def best_first(
@@ -128,14 +148,14 @@ def best_first(
     (1, [[0.38, 0.62]])
     """
     limit = _check_budget("best_first", budget)
-    functions, links = _node_functions(graph), _links(graph)
+    functions, links = node_functions(graph), read_links(graph)
 
     def search(rows: Any) -> tuple[np.ndarray, ...]:
         n = rows.shape[0]
         leaf, n_asked = np.empty((2, n), dtype=np.int32)
         ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
         rest = np.empty(n)
-        rows, source = _look(functions, rows, n_jobs)
+        rows, source = look(functions, rows, n_jobs)
         classes, masses, nodes = _walks.best_first_rows(
             rows, source, links, limit, paths, leaf, n_asked, rest, ends, node_ends
         )
@@ -166,11 +186,13 @@ def shortlist(
     n_jobs: int = 1,
     paths: bool = False,
 ) -> Found:
-    """Let one-vs-all functions decide among the classes of the most probable leaves.
+    """Let one-vs-all functions decide among the most probable classes.
 
-    A leaf counts by its most probable path: ``mass`` holds those paths alone. When one class is
-    left, nothing more is asked. Of equal margins the class with the smaller number wins, as it
-    does for one-vs-all.
+    With evidence of the classes' margins, leaves are followed within :data:`REACH` times the
+    tolerance of the first, and every class is weighed by the margins met there. Without, a leaf
+    counts by its most probable path, and ``mass`` holds those paths alone. When one class is left,
+    nothing more is asked. Of equal margins the class with the smaller number wins, as it does for
+    one-vs-all.
 
     Parameters
     ----------
@@ -179,30 +201,31 @@ def shortlist(
     flat : LinearFunctions or KernelFunctions, optional
         One function for each class; by default those that the graph holds after its nodes'.
     tolerance : float
-        Leaves are followed while their log-probability is less than this below that of the first.
-        0 stops at the first leaf; infinity follows all.
+        Classes are listed whose log-probability is at most this below that of the first. 0 stops
+        at the first leaf; infinity follows all.
     max_classes : int
         The most classes on the list.
     budget : int, optional
         The most nodes to ask for a row, as of :func:`best_first`.
     """
-    most, limit = _check_limits("shortlist", graph, tolerance, max_classes, budget)
-    links = _links(graph)
-    functions, flat = _class_functions(graph, flat)
+    most, limit = check_limits("shortlist", graph, tolerance, max_classes, budget)
+    reach, tolerance = find_reach(graph, tolerance), float(tolerance)
+    links = read_links(graph)
+    functions, flat = class_functions(graph, flat)
 
     def search(rows: Any) -> tuple[np.ndarray, ...]:
         n = rows.shape[0]
         leaf, n_asked, n_flat = np.empty((3, n), dtype=np.int32)
         ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
         rest = np.empty(n)
-        X_nodes, source = _look(functions, rows, n_jobs)
+        X_nodes, source = look(functions, rows, n_jobs)
         if flat is None:
             X_flat, flat_source = np.ascontiguousarray(X_nodes[:, graph.n_nodes :]), source
         else:
-            X_flat, flat_source = _look(flat, rows, n_jobs)
+            X_flat, flat_source = look(flat, rows, n_jobs)
         classes, masses, margins, nodes = _walks.shortlist_rows(
-            *(X_nodes, source, links, X_flat, flat_source, float(tolerance), most, limit, paths),
-            *(leaf, n_asked, n_flat, rest, ends, node_ends),
+            *(X_nodes, source, links, X_flat, flat_source, reach, tolerance, most, limit, True),
+            *(paths, leaf, n_asked, n_flat, rest, ends, node_ends),
         )
         end = ends[-1]
         lists = np.diff(ends), classes[:end], masses[:end], margins[:end]
@@ -212,7 +235,8 @@ def shortlist(
     leaf, n_asked, n_flat, rest, lengths, classes, masses, values, nodes = _search_blocks(
         search, X, functions, flat, n_jobs
     )
-    is_asked = np.repeat(n_flat > 0, lengths)
+    place = np.arange(len(classes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    is_asked = place < np.repeat(n_flat, lengths)
     margins = _gather(n_flat, classes[is_asked], values[is_asked], graph.n_classes)
     return Found(
         graph.leaf_class[leaf],
@@ -263,110 +287,6 @@ def count_costs(graph: DecisionGraph, flat: Functions | None, found: Found) -> n
     return np.diff((used @ parts[0][: graph.n_nodes] + used_flat @ parts[1]).indptr)
 
 
-class FastWalker:
-    """Greedy walks through a graph of linear functions, without any check of the input.
-
-    The answers are those of :func:`walk`.
-
-    Parameters
-    ----------
-    graph : DecisionGraph
-        Of linear functions.
-    classes : ndarray of shape (n_classes,), optional
-        What :meth:`predict` answers; numbers 0 to n_classes - 1 by default.
-
-    Examples
-    --------
-    >>> from fieldguide.identify.graph import make_graph
-    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
-    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
-    >>> walker = FastWalker(graph, np.array(["ant", "bee", "cod"]))
-    >>> str(walker.predict_one(np.array([1], dtype=np.float32)))
-    'bee'
-    """
-
-    def __init__(self, graph: DecisionGraph, classes: Any = None) -> None:
-        if not isinstance(graph.functions, LinearFunctions):
-            raise InvalidArgument(
-                "FastWalker takes graphs of linear functions; use walk for kernel functions."
-            )
-        self.graph = graph
-        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
-        functions = _node_functions(graph)
-        self._source = _walks.Source(functions.n_features, *functions)
-        self._links = _links(graph)
-        # Leaves by the number of their class: the walk then ends at the answer.
-        leaf_class = graph.leaf_class
-        named = [
-            np.where(child < 0, -1 - leaf_class[np.maximum(-1 - child, 0)], child)
-            for child in (graph.left, graph.right)
-        ]
-        self._arguments = (*functions, *named)
-        self._only = None if graph.n_nodes else int(graph.leaf_class[0])
-
-    def best(self, x: np.ndarray) -> int:
-        """Return the number of the class of one row, a float32 array (n_features,).
-
-        ``x`` must be finite and contiguous; nothing is checked.
-        """
-        return _walks.walk_one(x, *self._arguments) if self._only is None else self._only
-
-    def predict_one(self, x: np.ndarray) -> Any:
-        """Return the class of one row, as :meth:`best` takes it."""
-        return self.classes[self.best(x)]
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class of each row of a C-contiguous float32 array; nothing is checked."""
-        leaf, n_asked = np.empty((2, len(X)), dtype=np.int32)
-        _walks.walk_rows(X, self._source, self._links, leaf, n_asked)
-        return self.classes[self._links.leaf_class[leaf]]
-
-
-class FastShortlist:
-    """Shortlists in a graph of linear functions, one row at a time, without checks of the input.
-
-    The answers are those of :func:`shortlist`, which describes the parameters.
-
-    Parameters
-    ----------
-    graph, flat, tolerance, max_classes, budget
-        As of :func:`shortlist`; linear functions alone.
-    classes : ndarray of shape (n_classes,), optional
-        What :meth:`predict_one` answers; numbers 0 to n_classes - 1 by default.
-    """
-
-    def __init__(
-        self,
-        graph: DecisionGraph,
-        flat: Functions | None = None,
-        *,
-        tolerance: float,
-        max_classes: int = 16,
-        budget: int | None = None,
-        classes: Any = None,
-    ) -> None:
-        most, limit = _check_limits("FastShortlist", graph, tolerance, max_classes, budget)
-        parts = _class_functions(graph, flat)
-        if not all(isinstance(part, LinearFunctions) for part in parts):
-            raise InvalidArgument(
-                "FastShortlist takes linear functions; use shortlist for kernel functions."
-            )
-        source, flat_source = (_look(part, np.empty((0, 0)), 1)[1] for part in parts)
-        self._arguments = (source, _links(graph), flat_source, float(tolerance), most, limit)
-        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
-
-    def best(self, x: np.ndarray) -> int:
-        """Return the number of the class of one row, a float32 array (n_features,).
-
-        ``x`` must be finite and contiguous; nothing is checked.
-        """
-        return _walks.shortlist_one(x, *self._arguments)
-
-    def predict_one(self, x: np.ndarray) -> Any:
-        """Return the class of one row, as :meth:`best` takes it."""
-        return self.classes[self.best(x)]
-
-
 def _check_rows(graph: DecisionGraph, X: Any) -> Any:
     """Return rows with the columns that the functions take; their values are not looked at."""
     X = X if issparse(X) else np.asarray(X)
@@ -389,7 +309,7 @@ def _check_budget(owner: str, budget: int | None) -> int:
     return budget
 
 
-def _check_limits(
+def check_limits(
     owner: str, graph: DecisionGraph, tolerance: float, max_classes: int, budget: int | None
 ) -> tuple[int, int]:
     """Return the most classes to list and the most nodes to ask."""
@@ -400,11 +320,23 @@ def _check_limits(
     return min(max_classes, n_named), _check_budget(owner, budget)
 
 
-def _links(graph: DecisionGraph) -> _walks.Links:
-    return _walks.Links(graph.left, graph.right, graph.scale, graph.leaf_class, graph.n_classes)
+def find_reach(graph: DecisionGraph, tolerance: float) -> float:
+    """Return within how much of the first leaf a shortlist follows leaves."""
+    return float(tolerance) * (REACH if graph.has_evidence else 1.0)
 
 
-def _node_functions(graph: DecisionGraph) -> Any:
+def read_links(graph: DecisionGraph) -> _walks.Links:
+    """Return the graph as the compiled loops read it."""
+    class_leaf = np.full(graph.n_classes, -1, dtype=np.int32)
+    numbers = np.arange(graph.n_leaves, dtype=np.int32)[::-1]
+    class_leaf[graph.leaf_class[numbers]] = numbers
+    return _walks.Links(
+        *(graph.left, graph.right, graph.scale, graph.leaf_class, graph.n_classes),
+        *(graph.roots, graph.class_logits, graph.precision, graph.leaf_bonus, class_leaf),
+    )
+
+
+def node_functions(graph: DecisionGraph) -> Any:
     """Return the functions of the nodes alone, with the part of a pool that they use."""
     functions, n = graph.functions, graph.n_nodes
     if not graph.has_flat:
@@ -421,7 +353,7 @@ def _node_functions(graph: DecisionGraph) -> Any:
     )
 
 
-def _class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, Any]:
+def class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, Any]:
     """Return functions of the nodes and of the classes; one object and None for a shared pool."""
     if flat is not None and flat is not graph.functions:
         if len(flat.intercept) != graph.n_classes:
@@ -434,7 +366,7 @@ def _class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any,
                 f"flat of shortlist must take {graph.functions.n_features} columns, as the graph "
                 f"does; it takes {flat.n_features}."
             )
-        return _node_functions(graph), flat
+        return node_functions(graph), flat
     if not graph.has_flat:
         raise InvalidArgument(
             "The graph holds functions of its nodes alone; give shortlist the functions of the "
@@ -443,11 +375,11 @@ def _class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any,
     functions, n = graph.functions, graph.n_nodes
     if isinstance(functions, LinearFunctions):
         own = LinearFunctions(functions.coef[n:], functions.intercept[n:])
-        return _node_functions(graph), own
+        return node_functions(graph), own
     return functions, None
 
 
-def _look(functions: Functions, rows: Any, n_jobs: int) -> tuple[np.ndarray, _walks.Source]:
+def look(functions: Functions, rows: Any, n_jobs: int) -> tuple[np.ndarray, _walks.Source]:
     """Return what the compiled loops read: the rows and functions, or margins of all functions."""
     if _is_direct(functions, rows):
         coef, intercept = (np.ascontiguousarray(a, dtype=np.float32) for a in functions[:2])

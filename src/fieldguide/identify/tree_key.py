@@ -4,9 +4,10 @@
     nodes       a binary SVM for each node, on the rows of its decided classes
     flat        a one-vs-all function for each class, for the shortlist
     scale       of a node's margin: 1 / (1 + exp(−scale · f)) is the probability of the right side
+    evidence    what margins rows of each class have at each node, for the shortlist
 
-The scales and the tolerance of the shortlist are fitted to margins of held-out rows: the functions
-are trained again without each fold, on the same plan.
+Scales, evidence, the tolerance of the shortlist and the doubts of groups are fitted to margins of
+held-out rows: the functions are trained again without each fold, on the same plan.
 """
 
 import warnings
@@ -22,19 +23,49 @@ from sklearn.utils.validation import check_is_fitted
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
+from fieldguide.identify.back_off import Groups, choose_groups, find_doubts, find_threshold
+from fieldguide.identify.cost import cost_of_classes
+from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
 from fieldguide.identify.flat import fit_scale
 from fieldguide.identify.graph import DecisionGraph, read_graph
-from fieldguide.identify.growing import Plan, ask_nodes, build_graph, join
+from fieldguide.identify.growing import Plan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
-from fieldguide.svm import KernelFunctions, Problems, Trained, choose_C, warn_open_gaps
+from fieldguide.identify.serving import FastShortlist, FastWalker
+from fieldguide.svm import (
+    KernelFunctions,
+    LinearFunctions,
+    Problems,
+    Trained,
+    choose_C,
+    warn_open_gaps,
+)
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
 from fieldguide.svm.folds import deal_folds
 
 SEARCHES = ("greedy", "best_first", "shortlist")
-TOLERANCES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
-N_FOLDS = 3
-_NEAR = 0.005  # of the flat functions' held-out accuracy: what "auto" asks of the tolerance
+TOLERANCES = (
+    0.0,
+    0.25,
+    0.5,
+    0.75,
+    1.0,
+    1.25,
+    1.5,
+    1.75,
+    2.0,
+    2.5,
+    3.0,
+    3.5,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+)
+N_FOLDS = 5
+_USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence is fitted to
+_MAX_EVIDENCE = 2**26  # entries of the table of classes and nodes; without, leaves make the list
 _MAX_HELD_OUT = 4000  # rows whose held-out margins are kept
 _LOG_SCALE_RANGE = (-3.0, 5.0)
 _SHRINKAGE = 2.0
@@ -54,11 +85,19 @@ class TreeKey(Key):
         or by the one-vs-all functions of the classes that are probable enough.
     tolerance : float or "auto"
         Of the shortlist: classes whose log-probability is within so much of the first. "auto" is
-        the least that comes within half a point of one-vs-all on held-out rows.
+        chosen on held-out rows: the least that ``max_loss`` allows, or the most that ``max_cost``
+        does.
+    max_loss : float
+        How far below one-vs-all the accuracy of held-out rows may be, one standard error
+        included.
+    max_cost : float, optional
+        Largest share of the cost of one-vs-all, in place of ``max_loss``.
     max_classes : int
         Longest shortlist.
     budget : int, optional
         Largest number of nodes evaluated for one row.
+    n_trees : int
+        Trees that are asked together, each grown from other beginnings.
     n_jobs : int
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -73,12 +112,17 @@ class TreeKey(Key):
         Of the one-vs-all functions, in the softmax over a shortlist.
     miss_ : float
         How often the class of a held-out row was not on its shortlist.
+    doubts_ : ndarray
+        Of held-out rows, ascending; see :mod:`fieldguide.identify.back_off`.
     held_out_ : HeldOut or None
         What the key says of training rows when their fold is left out.
     """
 
     # What a saved key needs besides its graph.
     _saved: tuple[str, ...] = ("C", "kernel", "search", "tolerance", "max_classes", "budget")
+    n_trees = 1  # of keys without this argument
+    max_loss = 0.01
+    max_cost: float | None = None
 
     def __init__(
         self,
@@ -88,8 +132,11 @@ class TreeKey(Key):
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
+        max_loss: float = 0.01,
+        max_cost: float | None = None,
         max_classes: int = 16,
         budget: int | None = None,
+        n_trees: int = 1,
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:
@@ -99,8 +146,11 @@ class TreeKey(Key):
         self.tol = tol
         self.search = search
         self.tolerance = tolerance
+        self.max_loss = max_loss
+        self.max_cost = max_cost
         self.max_classes = max_classes
         self.budget = budget
+        self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -120,9 +170,9 @@ class TreeKey(Key):
             X, self.kernel, self.gamma, loss="hinge", tol=self.tol, n_jobs=self.n_jobs, seed=seed
         )
         self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
-        plan = self._plan(problems, index, self.C_)
+        plan = plant([self._plan(problems, index, self.C_, tree) for tree in range(self.n_trees)])
         asked = problems.changed(loss=default_loss(self.kernel))
-        nodes = asked.solve(ask_nodes(plan, index), C=self.C_)
+        nodes = asked.solve(plan.questions(index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
         self._calibrate(asked, plan, nodes, index, seed)
@@ -133,8 +183,8 @@ class TreeKey(Key):
         return self
 
     @abstractmethod
-    def _plan(self, problems: Problems, index: np.ndarray, C: float) -> Plan:
-        """Return which classes go which way at each node."""
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
+        """Return which classes go which way at each node; ``tree`` is its number, from 0."""
 
     def _check_own(self) -> None:
         """Refuse arguments of the key's own that make no sense."""
@@ -149,12 +199,50 @@ class TreeKey(Key):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities that belong to the search; the largest is that of :meth:`predict`.
 
-        Greedy and best-first share out the mass of the paths that were followed; a shortlist is
-        shared out by the one-vs-all functions that decided it, but for how often the right class
-        is not on it. What is left is spread evenly.
+        Greedy and best-first share out the mass of the paths that were followed. With a shortlist,
+        the margins met on the way say how probable each class is, and the one-vs-all functions
+        share out anew what is on the list. What is left is spread evenly.
         """
         X = self._read_rows(X)
         return self._probabilities(self._find(self.graph_, X))
+
+    def predict_groups(self, X: Any, confidence: float = 0.9) -> Groups:
+        """Return the smallest group of classes that each row belongs to with some confidence.
+
+        The group is the class that :meth:`predict` finds where that is sure enough, otherwise the
+        classes of a node above it, in the last resort all. New rows are in their group at least as
+        often as ``confidence`` says, if they come from where the training rows came from.
+
+        Parameters
+        ----------
+        X : rows
+        confidence : float
+            In (0, 1).
+
+        Examples
+        --------
+        >>> from fieldguide.identify import RelaxedHierarchyClassifier
+        >>> X = np.repeat([[0.0], [1.0], [9.0]], 40, axis=0)
+        >>> X += np.random.default_rng(0).normal(0, 0.6, X.shape)
+        >>> key = RelaxedHierarchyClassifier(C=10.0).fit(X, np.repeat(["ant", "bee", "yak"], 40))
+        >>> groups = key.predict_groups([[0.5], [9.0]], confidence=0.9)
+        >>> [key.classes_[group].tolist() for group in groups.members]
+        [['ant', 'bee'], ['yak']]
+        """
+        check_number(type(self).__name__, "confidence", confidence, 0, 1)
+        X = self._read_rows(X)
+        if not len(self.doubts_):
+            raise InvalidArgument(
+                f"{type(self).__name__} was fitted to too few rows to hold any out, so nothing is "
+                "known of its confidence; give two classes at least two rows each."
+            )
+        found = self._find(self.graph_, X)
+        return choose_groups(
+            self.graph_,
+            self._probabilities(found),
+            found.answer,
+            find_threshold(self.doubts_, confidence),
+        )
 
     def decision_path(self, X: Any) -> csr_array:
         """Return which functions each row uses, (n, n_nodes + n_classes): nodes, then classes."""
@@ -174,13 +262,16 @@ class TreeKey(Key):
         Nothing is checked: ``X`` must be a finite, C-contiguous float32 array of shape
         (n, n_features). For such arrays the answers are those of :meth:`predict`.
         """
+        server = self._serve()
+        if server is not None:
+            return server.predict(X)
         return self.classes_[self._find(self.graph_, X).answer]
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted key as arrays and as values that JSON can hold."""
         check_is_fitted(self)
         arrays, settings = self.graph_.to_state()
-        return arrays, {
+        return arrays | {"doubts": self.doubts_}, {
             **settings,
             "C": self.C_,
             "classes": self.classes_.tolist(),
@@ -200,11 +291,12 @@ class TreeKey(Key):
         key = cls(**{name: settings[name] for name in cls._saved})
         key._check_arguments()
         flat_scale, miss = float(settings["flat_scale"]), float(settings["miss"])
-        is_sound = 0 < flat_scale < np.inf and 0 <= miss < 1
+        doubts = np.asarray(arrays["doubts"], dtype=np.float32)
+        is_sound = 0 < flat_scale < np.inf and 0 <= miss < 1 and doubts.ndim == 1
         if classes.shape != (graph.n_classes,) or not graph.has_flat or not is_sound:
             raise InvalidArgument(f"The parts of a {cls.__name__} do not fit together.")
         key.classes_, key.graph_ = classes, graph
-        key.flat_scale_, key.miss_ = flat_scale, miss
+        key.flat_scale_, key.miss_, key.doubts_ = flat_scale, miss, doubts
         key.C_, key.tolerance_ = float(settings["C"]), float(settings["tolerance"])
         key.held_out_, key.n_features_in_ = None, graph.functions.n_features
         return key
@@ -218,6 +310,27 @@ class TreeKey(Key):
         return searches.shortlist(
             graph, X, tolerance=self.tolerance_, max_classes=self.max_classes, **options
         )
+
+    def _serve(self) -> FastWalker | FastShortlist | None:
+        """Return what answers rows without checks, made once for the settings at hand."""
+        graph, limits = self.graph_, (self.search, self.tolerance_, self.max_classes, self.budget)
+        made = getattr(self, "_server", None)
+        if made is not None and made[0] is graph and made[1] == limits:
+            return made[2]
+        server: FastWalker | FastShortlist | None = None
+        if isinstance(graph.functions, LinearFunctions):
+            if self.search == "greedy" and len(graph.roots) == 1:
+                server = FastWalker(graph, self.classes_)
+            elif self.search == "shortlist":
+                server = FastShortlist(
+                    graph,
+                    tolerance=self.tolerance_,
+                    max_classes=self.max_classes,
+                    budget=self.budget,
+                    classes=self.classes_,
+                )
+        self._server = graph, limits, server
+        return server
 
     def _probabilities(self, found: searches.Found) -> np.ndarray:
         """Return a distribution for each row whose largest entry is the answer."""
@@ -233,7 +346,7 @@ class TreeKey(Key):
         return probability / probability.sum(axis=1, keepdims=True)
 
     def _share_list(self, found: searches.Found) -> np.ndarray:
-        """Return the shares of the classes on each row's list, which is right but for a miss."""
+        """Return the shares of the classes, those on a list by the functions that decided it."""
         assert found.margins is not None
         n, n_classes = len(found.answer), len(self.classes_)
         scores = np.full((n, n_classes), -np.inf)
@@ -241,7 +354,12 @@ class TreeKey(Key):
         scores[rows, found.margins.indices] = self.flat_scale_ * found.margins.data
         alone = np.diff(found.margins.indptr) == 0  # one class was left, and nothing more asked
         scores[alone, found.answer[alone]] = 0
-        return softmax(scores, axis=1) * (1 - self.miss_)
+        shares = softmax(scores, axis=1)
+        if not self.graph_.has_evidence:
+            return shares * (1 - self.miss_)
+        mass = found.mass.toarray()
+        listed = np.where(np.isfinite(scores), mass, 0)
+        return mass - listed + shares * listed.sum(axis=1, keepdims=True)
 
     # -- training -------------------------------------------------------------------------
 
@@ -265,31 +383,105 @@ class TreeKey(Key):
     def _calibrate(
         self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
     ) -> None:
-        """Fit the scales and the tolerance to held-out rows, and keep what is said of those."""
+        """Fit all that needs held-out rows, and keep what is said of those."""
         self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
+        self.doubts_ = np.empty(0, dtype=np.float32)
         self.tolerance_ = 1.0 if self.tolerance == "auto" else float(self.tolerance)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
         held_out, margins = self._hold_out(problems, plan, nodes, index, seed)
-        labels, n_nodes = index[held_out], len(plan.sets)
-        side = plan.colors()[:, labels].T
-        scales = fit_node_scales(margins[:, :n_nodes], side)
+        labels = index[held_out]
+        scales = fit_node_scales(margins[:, : plan.n_nodes], plan.sides(index, held_out))
         self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
-        flat = margins[:, n_nodes:].astype(np.float64)
-        self.flat_scale_ = fit_scale(flat, labels)
-        # The margins themselves as functions: search then runs on held-out margins.
-        looked_up = self.graph_._replace(functions=_look_up(margins.shape[1]))
+        self.flat_scale_ = fit_scale(margins[:, plan.n_nodes :].astype(np.float64), labels)
+        # Functions that never saw a class say nothing of its only row.
+        alone = np.flatnonzero(np.bincount(index)[labels] == 1)
+        known = margins[:, : plan.n_nodes].copy()
+        known[alone] = problems.evaluate(nodes, held_out[alone])
+        parts = self._weigh(margins, known, labels, seed)
         if self.tolerance == "auto" and self.search == "shortlist":
-            wanted = (flat.argmax(axis=1) == labels).mean() - _NEAR
-            for tolerance in TOLERANCES:
-                self.tolerance_ = tolerance
-                if (self._find(looked_up, margins).answer == labels).mean() >= wanted:
-                    break
-        found = self._find(looked_up, margins)
-        if found.margins is not None:
-            self.miss_ = count_misses(found, labels)
-        probability = self._probabilities(found)
+            self.tolerance_ = self._choose_tolerance(parts, margins, labels)
+        finds = [self._find(graph, margins[rows]) for rows, graph in parts]
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        if finds[0].margins is not None:
+            n_missed = sum(
+                count_misses(found, labels[rows])
+                for found, (rows, _) in zip(finds, parts, strict=True)
+            )
+            self.miss_ = (n_missed + 1) / (len(labels) + 2)  # Laplace's rule
+        answer = np.concatenate([found.answer for found in finds])[order]
+        probability = np.concatenate([self._probabilities(found) for found in finds])[order]
         self.held_out_ = HeldOut.from_probabilities(held_out, probability, labels, N_FOLDS)
+        self.doubts_ = find_doubts(self.graph_, probability, answer, labels)
+
+    def _weigh(
+        self, margins: np.ndarray, known: np.ndarray, labels: np.ndarray, seed: int
+    ) -> list[tuple[np.ndarray, DecisionGraph]]:
+        """Give the graph its evidence; return folds of the rows, and graphs to judge them with.
+
+        Those read their functions from the margins, and their evidence is that of the other folds.
+        ``known`` are the margins of the nodes that evidence is taken from.
+        """
+        looked_up = self.graph_._replace(functions=_look_up(margins.shape[1]))
+        n_nodes, colors = self.graph_.n_nodes, self.graph_.colors
+        if self.search != "shortlist" or not 0 < colors.size <= _MAX_EVIDENCE:
+            return [(np.arange(len(labels)), looked_up)]
+        logits, known = (m[:, :n_nodes] * self.graph_.scale for m in (margins, known))
+        near = searches.shortlist(looked_up, margins, tolerance=_USUAL_REACH, paths=True)
+        is_reached = near.mass.toarray() > 0
+        assert near.used is not None
+        fold = deal_folds(labels, N_FOLDS, seed)
+        places = [np.flatnonzero(fold == k) for k in range(N_FOLDS)]
+        evidence, scores = [], np.empty((len(labels), len(self.classes_)))
+        for rows in places:
+            others = np.setdiff1d(np.arange(len(labels)), rows)
+            evidence.append(fit_evidence(known[others], labels[others], colors))
+            scores[rows] = weigh_evidence(logits[rows], near.used[rows].toarray(), *evidence[-1])
+        temperature, bonus = fit_weights(scores, is_reached, labels)
+        evidence.append(fit_evidence(known, labels, colors))
+        graphs = [
+            graph._replace(
+                class_logits=means, precision=precision / np.float32(temperature), leaf_bonus=bonus
+            )
+            for graph, (means, precision) in zip(
+                [looked_up] * N_FOLDS + [self.graph_], evidence, strict=True
+            )
+        ]
+        self.graph_ = graphs.pop()
+        return list(zip(places, graphs, strict=True))
+
+    def _choose_tolerance(
+        self,
+        parts: list[tuple[np.ndarray, DecisionGraph]],
+        margins: np.ndarray,
+        labels: np.ndarray,
+    ) -> float:
+        """Return the tolerance that the wanted cost or accuracy asks for, on held-out rows."""
+        n_nodes, n = self.graph_.n_nodes, len(labels)
+        is_right = (margins[:, n_nodes:].argmax(axis=1) == labels).astype(np.int64)
+        whole = cost_of_classes(self.graph_)
+        chosen = TOLERANCES[0]
+        for tolerance in TOLERANCES:
+            self.tolerance_ = tolerance
+            gain, cost = np.empty(n), 0.0
+            for rows, graph in parts:
+                found = self._find(graph, margins[rows], paths=True)
+                gain[rows] = (found.answer == labels[rows]) - is_right[rows]
+                cost += float(searches.count_costs(self.graph_, None, found).sum())
+            if self.max_cost is not None and cost > self.max_cost * whole * n:
+                if tolerance == TOLERANCES[0]:
+                    warnings.warn(
+                        f"max_cost={self.max_cost:g} of {type(self).__name__} cannot be met: the "
+                        f"nodes alone cost {cost / n / whole:.3f} of one-vs-all.",
+                        FieldguideWarning,
+                        stacklevel=4,
+                    )
+                break
+            chosen = tolerance
+            doubt = gain.std() / np.sqrt(n)
+            if self.max_cost is None and gain.mean() - doubt >= -self.max_loss:
+                break
+        return chosen
 
     def _hold_out(
         self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
@@ -300,12 +492,12 @@ class TreeKey(Key):
         if len(index) > _MAX_HELD_OUT:
             kept = np.random.default_rng(seed).permutation(len(index))[:_MAX_HELD_OUT]
             rows = np.sort(kept)
-        margins = np.empty((len(rows), len(plan.sets) + plan.n_classes), dtype=np.float32)
+        margins = np.empty((len(rows), plan.n_nodes + plan.n_classes), dtype=np.float32)
         for k in np.unique(fold[rows]):
             is_held = fold[rows] == k
             weight = np.ones(len(index))
             weight[rows[is_held]] = 0
-            questions = ask_nodes(plan, index, weight)
+            questions = plan.questions(index, weight)
             trained = join(
                 problems.solve(questions, C=self.C_, start=nodes),
                 self._train_flat(problems, index, weight),
@@ -332,8 +524,12 @@ class TreeKey(Key):
         if not isinstance(self.tolerance, str):
             check_number(owner, "tolerance", self.tolerance, 0, np.inf)
         check_number(owner, "max_classes", self.max_classes, 1, 2**31 - 1, integer=True)
+        check_number(owner, "max_loss", self.max_loss, 0, 1)
+        check_number(owner, "n_trees", self.n_trees, 1, 1000, integer=True)
         if self.budget is not None:
             check_number(owner, "budget", self.budget, 1, 2**31 - 1, integer=True)
+        if self.max_cost is not None:
+            check_number(owner, "max_cost", self.max_cost, 0, np.inf)
         self._check_own()
 
 
@@ -367,8 +563,8 @@ def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
     return float(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x)
 
 
-def count_misses(found: searches.Found, labels: np.ndarray) -> float:
-    """Return how often the class of a row is not on its list, by Laplace's rule."""
+def count_misses(found: searches.Found, labels: np.ndarray) -> int:
+    """Return how many rows have a list that their class is not on."""
     assert found.margins is not None
     on_list = csr_array(
         (np.ones(len(found.margins.indices)), found.margins.indices, found.margins.indptr),
@@ -376,7 +572,7 @@ def count_misses(found: searches.Found, labels: np.ndarray) -> float:
     )
     is_there = on_list.toarray()[np.arange(len(labels)), labels] > 0
     is_there |= found.answer == labels
-    return float((np.count_nonzero(~is_there) + 1) / (len(labels) + 2))
+    return int(np.count_nonzero(~is_there))
 
 
 def _look_up(n: int) -> KernelFunctions:

@@ -1,0 +1,132 @@
+"""Searches in a graph of linear functions without any check of the input, for serving."""
+
+from typing import Any
+
+import numpy as np
+
+from fieldguide._check import InvalidArgument
+from fieldguide.identify import _walks, search
+from fieldguide.identify.graph import DecisionGraph
+from fieldguide.svm import Functions, LinearFunctions
+
+
+class FastWalker:
+    """Greedy walks through one tree or graph of linear functions.
+
+    The answers are those of :func:`~fieldguide.identify.search.walk`.
+
+    Parameters
+    ----------
+    graph : DecisionGraph
+        Of linear functions, with one root.
+    classes : ndarray of shape (n_classes,), optional
+        What :meth:`predict` answers; numbers 0 to n_classes - 1 by default.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> walker = FastWalker(graph, np.array(["ant", "bee", "cod"]))
+    >>> str(walker.predict_one(np.array([1], dtype=np.float32)))
+    'bee'
+    """
+
+    def __init__(self, graph: DecisionGraph, classes: Any = None) -> None:
+        if not isinstance(graph.functions, LinearFunctions) or len(graph.roots) > 1:
+            raise InvalidArgument(
+                "FastWalker takes graphs of linear functions with one root; use walk for others."
+            )
+        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
+        functions = search.node_functions(graph)
+        self._source = _walks.Source(functions.n_features, *functions)
+        self._links = search.read_links(graph)
+        # Leaves by the number of their class: the walk then ends at the answer.
+        leaf_class = graph.leaf_class
+        named = [
+            np.where(child < 0, -1 - leaf_class[np.maximum(-1 - child, 0)], child)
+            for child in (graph.left, graph.right)
+        ]
+        self._arguments = (*functions, *named)
+        self._only = None if graph.n_nodes else int(graph.leaf_class[0])
+
+    def best(self, x: np.ndarray) -> int:
+        """Return the number of the class of one row, a float32 array (n_features,).
+
+        ``x`` must be finite and contiguous; nothing is checked.
+        """
+        return _walks.walk_one(x, *self._arguments) if self._only is None else self._only
+
+    def predict_one(self, x: np.ndarray) -> Any:
+        """Return the class of one row, as :meth:`best` takes it."""
+        return self.classes[self.best(x)]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of each row of a C-contiguous float32 array; nothing is checked."""
+        if len(X) == 1:
+            return self.classes[[self.best(X[0])]]
+        leaf, n_asked = np.empty((2, len(X)), dtype=np.int32)
+        links = self._links
+        _walks.walk_rows(X, self._source, links, links.roots[0], leaf, n_asked)
+        return self.classes[links.leaf_class[leaf]]
+
+
+class FastShortlist:
+    """Shortlists in a graph of linear functions.
+
+    The answers are those of :func:`~fieldguide.identify.search.shortlist`.
+
+    Parameters
+    ----------
+    graph, flat, tolerance, max_classes, budget
+        As of :func:`~fieldguide.identify.search.shortlist`; linear functions alone.
+    classes : ndarray of shape (n_classes,), optional
+        What :meth:`predict` answers; numbers 0 to n_classes - 1 by default.
+    """
+
+    def __init__(
+        self,
+        graph: DecisionGraph,
+        flat: Functions | None = None,
+        *,
+        tolerance: float,
+        max_classes: int = 16,
+        budget: int | None = None,
+        classes: Any = None,
+    ) -> None:
+        limits = search.check_limits("FastShortlist", graph, tolerance, max_classes, budget)
+        parts = search.class_functions(graph, flat)
+        if not all(isinstance(part, LinearFunctions) for part in parts):
+            raise InvalidArgument(
+                "FastShortlist takes linear functions; use shortlist for kernel functions."
+            )
+        self._sources = tuple(search.look(part, np.empty((0, 0)), 1)[1] for part in parts)
+        self._links = search.read_links(graph)
+        self._limits = (search.find_reach(graph, tolerance), float(tolerance), *limits)
+        self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
+
+    def best(self, x: np.ndarray) -> int:
+        """Return the number of the class of one row, a float32 array (n_features,).
+
+        ``x`` must be finite and contiguous; nothing is checked.
+        """
+        source, flat = self._sources
+        return _walks.shortlist_one(x, source, self._links, flat, *self._limits)
+
+    def predict_one(self, x: np.ndarray) -> Any:
+        """Return the class of one row, as :meth:`best` takes it."""
+        return self.classes[self.best(x)]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of each row of a C-contiguous float32 array; nothing is checked."""
+        n = len(X)
+        if n == 1:
+            return self.classes[[self.best(X[0])]]
+        source, flat = self._sources
+        leaf, n_asked, n_flat = np.empty((3, n), dtype=np.int32)
+        ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
+        _walks.shortlist_rows(
+            *(X, source, self._links, X, flat, *self._limits, False, False),
+            *(leaf, n_asked, n_flat, np.empty(n), ends, node_ends),
+        )
+        return self.classes[self._links.leaf_class[leaf]]

@@ -18,6 +18,7 @@ from fieldguide.errors import FieldguideError
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
     from fieldguide.guide import Answer, Guide
+    from fieldguide.guide.views import KeyPath
 
 app = typer.Typer(
     name="fieldguide",
@@ -252,6 +253,50 @@ def identify(
 
 @app.command()
 @_one_line_errors
+def plot(
+    guide: GuideFolder,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to draw: 'key'.")],
+    out: Annotated[
+        Path | None, typer.Option(help="SVG file to write; NAME.svg by default.")
+    ] = None,
+    levels: Annotated[int, typer.Option(help="Levels of the key to draw.")] = 5,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="GUIDE",
+            help="Another guide of the same kinds: draw its key beside, and say how far the two "
+            "agree.",
+            show_default=False,
+        ),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Draw a picture of a guide, as one SVG file with everything inside.
+
+    'key' draws the first levels of a key with a graph (fieldguide build … --key relaxed):
+    at each couplet, pictures of the kinds that go one way, the other way and both ways.
+
+    Example: fieldguide plot photos-guide key --out key.svg
+    """
+    from fieldguide._files import write_text
+    from fieldguide.guide import Guide
+    from fieldguide.site.plots import check_plot_name, plot_key
+
+    check_plot_name(name)
+    opened = Guide.open(guide)
+    other = None if beside is None else Guide.open(beside)
+    target = out or Path(f"{name}.svg")
+    drawn = plot_key(opened, levels, beside=other)
+    if target.is_dir():
+        raise FieldguideError(f"{str(target)!r} is a folder; give --out the name of a file.")
+    write_text(target, drawn.text)
+    if drawn.statement:
+        print(drawn.statement)
+    print(f"The drawing is in {target}")
+
+
+@app.command()
+@_one_line_errors
 def serve(
     guide: GuideFolder,
     host: Annotated[
@@ -440,6 +485,30 @@ def _answer_as_json(guide: "Guide", answer: "Answer") -> dict[str, Any]:
         "branch": {"id": answer.branch, "sentence": guide.sentence(answer.branch)},
         "words": [{"word": word, "score": round(s, 4)} for word, s in answer.words],
         "neighbours": [s.path for s in guide.specimens(answer.neighbours)],
+        "path": None if answer.path is None else _path_as_json(guide, answer.path),
+    }
+
+
+def _path_as_json(guide: "Guide", path: "KeyPath") -> dict[str, Any]:
+    steps = []
+    for step in path.steps:
+        couplet = guide.couplets[step.couplet - 1]
+        steps.append(
+            {
+                "couplet": step.couplet,
+                "side": "plus" if step.margin > 0 else "minus",
+                "margin": round(step.margin, 4),
+                "probability": round(step.probability, 4),
+                "minus": list(couplet.minus),
+                "both": list(couplet.both),
+                "plus": list(couplet.plus),
+            }
+        )
+    return {
+        "steps": steps,
+        "end": list(path.end),
+        "evaluations": path.evaluations,
+        "one_vs_all": path.one_vs_all,
     }
 
 
@@ -454,6 +523,27 @@ def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:
     print(f"  in {guide.sentence(answer.branch)}")
     if answer.words:
         print(f"  shows {', '.join(word for word, _ in answer.words[:8])}")
+    if answer.path is not None:
+        _print_path(guide, answer.path, answer.kinds[0][0])
+
+
+def _print_path(guide: "Guide", path: "KeyPath", answer: str) -> None:
+    from fieldguide.site.key_layout import choose_spanning
+    from fieldguide.site.phrases import display_name, is_close_call, percent, word_path
+
+    def few(kinds: tuple[str, ...], to: int | None) -> str:
+        shown = choose_spanning(kinds, to, guide.couplets, 3)
+        more = f" + {len(kinds) - 3} more" if len(kinds) > 3 else ""
+        return ", ".join(display_name(kind) for kind in shown) + more or "others"
+
+    print("  by the key:")
+    for step in path.steps:
+        couplet = guide.couplets[step.couplet - 1]
+        minus, plus = few(couplet.minus, couplet.to_minus), few(couplet.plus, couplet.to_plus)
+        side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
+        close = ", a close call" if is_close_call(step.probability) else ""
+        print(f"    {step.couplet} {side} ({percent(step.probability)}{close})")
+    print(f"    {word_path(path, answer)}")
 
 
 if __name__ == "__main__":

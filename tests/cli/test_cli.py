@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_help_is_quick_and_loads_nothing_heavy():
     assert found.stdout.strip() == "[]"
     result = run("--help")
     assert result.returncode == 0
-    for command in ("demo", "build", "describe", "identify", "serve", "export"):
+    for command in ("demo", "build", "describe", "identify", "plot", "serve", "export"):
         assert command in result.stdout
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
 
@@ -98,6 +99,57 @@ def test_a_guide_without_visual_words_is_one_line(small_guide):
     assert "built without visual words" in told.stderr
 
 
+@pytest.fixture(scope="module")
+def keyed(folder, tmp_path_factory) -> Path:
+    guide = tmp_path_factory.mktemp("keyed") / "guide"
+    built = run("build", folder, "--out", guide, "--key", "relaxed")
+    assert built.returncode == 0, built.stderr
+    return guide
+
+
+def test_plot_draws_the_key(keyed, tmp_path):
+    drawn = run("plot", keyed, "key", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stdout == "The drawing is in key.svg\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["key.svg"]
+    root = ET.parse(tmp_path / "key.svg").getroot()
+    assert {"disc", "stripe", "square"} <= {"".join(node.itertext()) for node in root.iter()}
+    out = tmp_path / "two.svg"
+    both = run("plot", keyed, "key", "--out", out, "--levels", 1, "--beside", keyed)
+    assert both.returncode == 0, both.stderr
+    assert both.stdout.startswith("Of 3 pairs of kinds, the first couplets of the two keys treat")
+    assert "100% alike" in out.read_text(encoding="utf-8")
+
+
+def test_plot_says_what_is_wrong(keyed, small_guide, tmp_path):
+    for arguments, message in (
+        ((small_guide.folder, "key"), "--key relaxed"),
+        ((keyed, "key", "--out", tmp_path), "is a folder"),
+        ((keyed, "key", "--levels", 0), "levels of plot_key must be"),
+        ((keyed, "key", "--beside", tmp_path), "is not a guide"),
+    ):
+        result = run("plot", *arguments, cwd=tmp_path)
+        assert result.returncode == 2
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_identify_prints_the_way_through_the_key(keyed, folder):
+    image = folder / "disc" / "00.png"
+    lines = run("identify", keyed, image).stdout.splitlines()
+    assert lines[1].startswith("  disc (")
+    start = lines.index("  by the key:")
+    assert lines[start + 1].startswith(("    1 − like ", "    1 + like "))
+    assert lines[-1].startswith("    The likelier sides lead to ")
+    path = json.loads(run("identify", keyed, image, "--json").stdout)[0]["path"]
+    assert len(path["steps"]) == len(lines) - start - 2
+    first = path["steps"][0]
+    assert {*first["minus"], *first["both"], *first["plus"]} == {"disc", "stripe", "square"}
+    assert first["side"] == ("plus" if first["margin"] > 0 else "minus")
+    assert path["one_vs_all"] == 3
+
+
 def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no")
@@ -124,6 +176,8 @@ def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
         (["serve", "empty"], "is not a guide"),
         (["export", "empty", "site"], "is not a guide"),
         (["identify", "empty", "a.jpg"], "is not a guide"),
+        (["plot", "empty", "key"], "is not a guide"),
+        (["plot", "empty", "tree"], "NAME of fieldguide plot must be one of 'key'; got 'tree'"),
     ],
 )
 def test_errors_are_one_line_and_code_2(tmp_path, monkeypatch, arguments, message):

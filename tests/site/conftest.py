@@ -7,12 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
+from tests.identify.graphs import make_dagsvm
 
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import UnreadableImageError
 from fieldguide.guide import Guide
-from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable, Word
+from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.views import (
+    Answer,
+    Branch,
+    KeyPath,
+    Kind,
+    PathStep,
+    Specimen,
+    Unreadable,
+    Word,
+)
 
 
 class StandInGuide:
@@ -25,9 +36,13 @@ class StandInGuide:
         One per specimen; each step of a path is one branch.
     draw : callable
         (i) -> PIL image; or None for one small picture shared by all.
+    has_graph : bool
+        Whether its key is the graph of DAGSVM, where every couplet but the first and the outermost
+        is reached in two ways.
     """
 
-    def __init__(self, folder, places, draw=None, title="A stand-in guide", unreadable=()):
+    def __init__(self, folder, places, draw=None, title="A stand-in guide", unreadable=(),
+                 has_graph=False):  # fmt: skip
         self.folder = Path(folder)
         self.title = title
         self.n_specimens = len(places)
@@ -60,6 +75,10 @@ class StandInGuide:
             )
         self._draw_pictures(draw)
         self.kinds = tuple(self._describe_kind(k, names) for k in range(len(names)))
+        self.couplets = ()
+        if has_graph:
+            graph = make_dagsvm(np.ones((len(names) ** 2, 3), dtype=np.float32), len(names))
+            self.couplets = make_couplets(graph, names)
         shown = {}
         for row in self._words_of:
             for word, _ in row:
@@ -76,7 +95,11 @@ class StandInGuide:
             "created": "2026-11-15T08:30:00Z",
             "seed": 0,
             "versions": {"fieldguide": "0.1.0", "numpy": np.__version__},
-            "settings": {"n_iter": 400, "size_px": 224},
+            "settings": {
+                "n_iter": 400,
+                "size_px": 224,
+                "key": "DAGSVMClassifier" if has_graph else None,
+            },
             "fingerprint": "5d1f0c0e4b8a",
             "embedder": "EfficientNet-Lite0, ImageNet",
             "accuracy": 0.893 if names else None,
@@ -124,7 +147,20 @@ class StandInGuide:
                 raise UnreadableImageError("it is not an image that can be read") from error
         nearest = tuple(range(min(8, self.n_specimens)))
         ranked = tuple((k.name, p) for k, p in zip(self.kinds, (0.83, 0.11, 0.04), strict=False))
-        return [Answer(ranked, self._branch_of[0], self._words_of[0], nearest) for _ in images]
+        answer = (ranked, self._branch_of[0], self._words_of[0], nearest, self._walk())
+        return [Answer(*answer) for _ in images]
+
+    def _walk(self):
+        """The way by the minus side of each couplet, each call closer than the one before."""
+        if not self.couplets:
+            return None
+        steps, couplet = [], self.couplets[0]
+        while True:
+            n = len(steps)
+            steps.append(PathStep(couplet.number, -1.6 / (1 + n), 0.5 + 0.45 / (1 + n)))
+            if couplet.to_minus is None:
+                return KeyPath(tuple(steps), couplet.minus_end, n + 3, len(self.kinds))
+            couplet = self.couplets[couplet.to_minus - 1]
 
     def _grow_tree(self, paths, kinds):
         children = {(): []}
@@ -250,6 +286,7 @@ def hostile_guide(make_stand_in):
     return make_stand_in(
         places,
         title="<i>Hostile</i> & co",
+        has_graph=True,
         unreadable=[Unreadable("<img src=x onerror=alert(1)>.jpg", "it is not an image")],
     )
 
@@ -285,3 +322,16 @@ def guide(tmp_path_factory):
         name="drawn specimens",
     )
     return Guide.build(collection, tmp_path_factory.mktemp("guides") / "guide")
+
+
+@pytest.fixture(scope="session")
+def keyed_guide(tmp_path_factory):
+    """A small guide whose key has a graph."""
+    drawn = load_specimens(n_per_kind=3, size_px=64)
+    kinds = [drawn.target_names[k] for k in drawn.target]
+    chosen = [i for i, kind in enumerate(kinds) if kind in drawn.target_names[:7]]
+    collection = Collection.from_arrays(
+        [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
+    )
+    out = tmp_path_factory.mktemp("guides") / "keyed"
+    return Guide.build(collection, out, key="relaxed", features="color")

@@ -9,6 +9,7 @@ import uvicorn
 from PIL import Image
 
 from fieldguide.site import create_app, export_site
+from fieldguide.site.plots import plot_key
 from fieldguide.site.server import listen
 
 CHROMIUM = next(
@@ -93,6 +94,21 @@ def live(guide):
 @pytest.fixture(scope="module")
 def live_plain(plain_guide):
     yield from _serve(plain_guide)
+
+
+@pytest.fixture(scope="module")
+def keyed_site(keyed_guide, tmp_path_factory):
+    return export_site(keyed_guide, tmp_path_factory.mktemp("keyed") / "site").parent.as_uri()
+
+
+@pytest.fixture(scope="module")
+def live_keyed(keyed_guide):
+    yield from _serve(keyed_guide)
+
+
+@pytest.fixture(scope="module")
+def live_hostile(hostile_guide):
+    yield from _serve(hostile_guide)
 
 
 @pytest.fixture(scope="module")
@@ -328,3 +344,117 @@ def test_pictures_load_only_when_they_are_near(open_page, make_stand_in, tmp_pat
     listed = page.locator("#specimens img")
     assert listed.count() == 60
     assert listed.last.evaluate("image => image.complete") is False
+
+
+# -- the key ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_the_key_opens_from_a_file_address(open_page, keyed_site, keyed_guide, scripts):
+    page = open_page(f"{keyed_site}/index.html", java_script_enabled=scripts)
+    page.get_by_role("link", name="Key", exact=True).click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Key"
+    drawing = page.get_by_role("img", name="The key as a tree of pictures")
+    assert drawing.is_visible()
+    couplets = page.locator(".couplet")
+    assert couplets.count() == len(keyed_guide.couplets)
+    first = keyed_guide.couplets[0]
+    page.locator("#couplet-1").get_by_role("link", name=f"→ {first.to_plus}").click()
+    assert page.url.endswith(f"#couplet-{first.to_plus}")
+    assert page.locator(f"#couplet-{first.to_plus}").is_visible()
+
+
+def test_the_pictures_of_the_key_load(open_page, live_keyed, keyed_guide):
+    page = open_page(f"{live_keyed}/key.html")
+    page.wait_for_load_state("networkidle")
+    loaded = page.evaluate(
+        """async () => {
+             const sources = [...document.querySelectorAll("svg image")].map(i => i.href.baseVal);
+             const sizes = await Promise.all(sources.map(async source => {
+               const image = new Image(); image.src = source; await image.decode();
+               return image.naturalWidth; }));
+             return sizes; }"""
+    )
+    assert len(loaded) >= len(keyed_guide.kinds)
+    assert min(loaded) > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768])
+def test_the_key_scrolls_in_its_own_box(open_page, keyed_site, width, scheme):
+    page = open_page(
+        f"{keyed_site}/key.html", viewport={"width": width, "height": 740}, color_scheme=scheme
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ink, paper = page.evaluate(
+        """() => [getComputedStyle(document.querySelector(".key-name")).fill,
+                  getComputedStyle(document.body).backgroundColor]"""
+    )
+    assert contrast(ink, paper) > 7
+    box = page.get_by_role("region", name="Drawing of the key")
+    inner, outer = box.evaluate("box => [box.scrollWidth, box.clientWidth]")
+    if width == 360:
+        assert inner > outer
+        box.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function("document.querySelector('.key-box').scrollLeft > 0")
+
+
+def test_identify_shows_the_way_through_the_key(open_page, live_keyed, keyed_guide, tmp_path):
+    i = keyed_guide.kinds[0].exemplars[0]
+    path = keyed_guide.folder / keyed_guide.specimen(i).picture
+    said = keyed_guide.identify([path])[0].path
+    page = open_page(f"{live_keyed}/identify.html")
+    page.set_input_files("#image", path)
+    steps = page.locator(".way > li")
+    steps.first.wait_for()
+    assert steps.count() == len(said.steps)
+    for k, step in enumerate(said.steps):
+        shown = steps.nth(k)
+        assert shown.locator(".way-number").inner_text() == str(step.couplet)
+        taken = shown.locator(".way-side.taken")
+        assert taken.count() == 1
+        assert "taken" in taken.inner_text()
+        assert taken.inner_text().startswith("+" if step.margin > 0 else "−")
+        assert shown.locator(".way-side img").count() >= 2
+        assert (shown.get_by_text("close call").count() == 1) == (step.probability < 0.75)
+        assert shown.get_by_role("img", name="margin").count() == 1
+        assert f"{abs(step.margin):.2f}" in shown.locator(".way-margin").inner_text()
+        assert "%" in shown.locator(".way-verdict").inner_text()
+    told = page.locator(".way-end").inner_text()
+    assert f"took {said.evaluations} evaluation" in told
+    assert f"one-vs-all would take {said.one_vs_all}" in told
+    steps.first.locator(".way-number a").click()
+    assert page.url.endswith("key.html#couplet-1")
+
+
+def test_a_way_of_hostile_names_marks_close_calls_and_fits(open_page, live_hostile, find):
+    page = open_page(f"{live_hostile}/identify.html", viewport={"width": 360, "height": 740})
+    page.set_input_files("#image", find)
+    steps = page.locator(".way > li")
+    steps.first.wait_for()
+    assert steps.count() == 7
+    assert page.get_by_text("close call", exact=True).count() == 6
+    assert steps.first.get_by_text("close call").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.goto(f"{live_hostile}/key.html")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("main script").count() == 0
+
+
+def test_a_plot_opens_by_itself(open_page, keyed_guide, tmp_path):
+    path = tmp_path / "key.svg"
+    path.write_text(plot_key(keyed_guide).text, encoding="utf-8")
+    page = open_page(path.as_uri())
+    assert page.locator("use").count() >= len(keyed_guide.kinds)
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('use')].map(u => u.getBoundingClientRect().width)"
+    )
+    assert min(drawn) > 10
+    # No line of names runs out of its card.
+    overrun = page.evaluate(
+        """[...document.querySelectorAll(".key-name")].map(t =>
+             t.getBBox().width).filter(width => width > 190).length"""
+    )
+    assert overrun == 0

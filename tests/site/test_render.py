@@ -11,7 +11,8 @@ from fieldguide.site.addresses import PAGE_SIZE, AddressBook, n_pages
 from fieldguide.site.index import letters
 from fieldguide.site.render import ASSETS
 
-SHAPES = ("guide", "hostile_guide", "plain_guide", "bare_guide", "empty_guide", "worded_guide")
+SHAPES = ("guide", "hostile_guide", "plain_guide", "bare_guide", "empty_guide", "worded_guide",
+          "keyed_guide")  # fmt: skip
 VOID = {"meta", "link", "img", "input", "circle", "rect", "br"}
 ADDRESSES = {"href", "src", "action"}
 

@@ -429,3 +429,26 @@ def raw_get(base, target):
         while part := connection.recv(65536):
             parts.append(part)
     return b"".join(parts)
+
+
+def test_identify_tells_the_way_through_the_key(keyed_guide, client, guide):
+    i = keyed_guide.kinds[2].exemplars[0]
+    data = (keyed_guide.folder / keyed_guide.specimen(i).picture).read_bytes()
+    said = keyed_guide.identify([data])[0].path
+    with connect(keyed_guide) as keyed:
+        told = keyed.post("/api/identify", files={"image": data}).json()["path"]
+        assert keyed.get("/key.html").status_code == 200
+    assert told["end"] == list(said.end)
+    assert (told["evaluations"], told["one_vs_all"]) == (said.evaluations, said.one_vs_all)
+    assert [step["couplet"] for step in told["steps"]] == [s.couplet for s in said.steps]
+    for step, expected in zip(told["steps"], said.steps, strict=True):
+        couplet = keyed_guide.couplets[expected.couplet - 1]
+        minus, plus = step["sides"]
+        assert minus["taken"] is (expected.margin <= 0)
+        assert plus["taken"] is (expected.margin > 0)
+        assert len(minus["names"]) + minus["more"] == len(couplet.minus)
+        assert len(plus["names"]) + plus["more"] == len(couplet.plus)
+        assert {kind["name"] for kind in plus["kinds"]} <= set(couplet.plus)
+        assert step["close_call"] is (expected.probability < 0.75)
+    assert client.post("/api/identify", files={"image": png()}).json()["path"] is None
+    assert client.get("/key.html", headers={"Accept": "text/html"}).status_code == 404

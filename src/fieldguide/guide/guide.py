@@ -22,13 +22,26 @@ from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.couplets import leaf_classes, make_couplets
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
-from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable, VisualWord
+from fieldguide.guide.views import (
+    Answer,
+    Branch,
+    Couplet,
+    KeyPath,
+    Kind,
+    PathStep,
+    Specimen,
+    Unreadable,
+    VisualWord,
+)
 from fieldguide.guide.visual_words import read_visual_words
+from fieldguide.identify import relative_complexity, trace_path
 
 _KEYS = {key.__name__: key for key in KEYS.values()}
+_FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 _N_NEIGHBOURS = 10
 _AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
 _BLOCK = 512
@@ -161,6 +174,13 @@ class Guide:
             raise GuideError(
                 f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None
+
+    @cached_property
+    def couplets(self) -> tuple[Couplet, ...]:
+        """The key as numbered couplets; empty for a guide without a key, or with a flat one."""
+        if self.about["settings"].get("key") in (None, *_FLAT) or self._key is None:
+            return ()
+        return make_couplets(self._key.graph_, [str(name) for name in self._key.classes_])
 
     def draw_visual_words(self, n_words: int = 24) -> Image.Image:
         """Return a plate of visual words, to print or to look at."""
@@ -329,6 +349,21 @@ class Guide:
             self._place(nearest),
             self._words_for(outputs, properties, nearest),
             tuple(int(i) for i in nearest),
+            self._trace(row) if self.couplets else None,
+        )
+
+    def _trace(self, row: np.ndarray) -> KeyPath:
+        """Return the way of a row through the key, and what the answer costs."""
+        number = {couplet.node: couplet.number for couplet in self.couplets}
+        steps = trace_path(self._key, row)
+        end = leaf_classes(self._key.graph_, -1 - steps[-1].child)
+        spent = int(self._key.evaluations(row)[0])
+        share = float(relative_complexity(self._key, row)[0])
+        return KeyPath(
+            tuple(PathStep(number[s.node], s.margin, s.probability) for s in steps),
+            tuple(str(self._key.classes_[k]) for k in end),
+            spent,
+            round(spent / share),
         )
 
     def _place(self, nearest: np.ndarray) -> int:

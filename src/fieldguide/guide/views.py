@@ -82,6 +82,41 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
+class Couplet:
+    """One question of a key with a graph: which kinds go on the minus side, the plus side, both."""
+
+    number: int  # from 1, nearest to the first couplet first
+    node: int  # of the key's decision graph
+    depth: int  # couplets on the shortest way to it
+    minus: tuple[str, ...]  # kinds that only go this way: below 0, the graph's left
+    both: tuple[str, ...]  # kinds that go both ways: the key found them hard to place
+    plus: tuple[str, ...]  # kinds that only go this way: above 0, the graph's right
+    to_minus: int | None  # the couplet that follows; None where the way ends
+    to_plus: int | None
+    minus_end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first; else ()
+    plus_end: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A couplet on the way of one new image through the key."""
+
+    couplet: int  # its number
+    margin: float  # below 0 on the minus side
+    probability: float  # of the side taken, at least a half
+
+
+@dataclass(frozen=True)
+class KeyPath:
+    """The way of one new image through a key with a graph, by the likelier side each time."""
+
+    steps: tuple[PathStep, ...]
+    end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first
+    evaluations: int  # functions, or kernel values, that the key spent on its answer
+    one_vs_all: int  # what one-vs-all would spend
+
+
+@dataclass(frozen=True)
 class Answer:
     """What the guide says of one new image."""
 
@@ -89,3 +124,4 @@ class Answer:
     branch: int  # where it belongs in the tree
     words: tuple[tuple[str, float], ...]  # attributes that it shows, as in words_of
     neighbours: tuple[int, ...]  # the nearest specimens
+    path: KeyPath | None = None  # the way through the key; None for keys without a graph

@@ -9,6 +9,7 @@ from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.one_vs_one import OneVsOneClassifier
+from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "OneVsAllClassifier",
     "OneVsOneClassifier",
     "RelaxedHierarchyClassifier",
+    "Step",
     "generalization_bound",
     "relative_complexity",
+    "trace_path",
 ]

@@ -4,6 +4,7 @@ Addresses are relative to the root of the site, with forward slashes, and the sa
 server and in a static export::
 
     index.html  kinds.html  search.html  identify.html  about.html  404.html
+    key.html                                in a guide whose key has a graph
     words.html                              in a guide with visual words
     branch/12.html  branch/12-2.html        the second page of its specimens
     kind/robin.html  kind/robin-2.html
@@ -46,11 +47,12 @@ class AddressBook:
     Parameters
     ----------
     guide : Guide
-        Only its branches, kinds, visual words and number of specimens are read.
+        Only its branches, kinds, couplets, visual words and number of specimens are read.
     """
 
     def __init__(self, guide: "Guide") -> None:
-        self._single = _SINGLE + (("words",) if guide.visual_words else ())
+        self._single = _SINGLE + (("key",) if guide.couplets else ())
+        self._single += ("words",) if guide.visual_words else ()
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}

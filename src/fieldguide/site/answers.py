@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from fieldguide.guide.views import Answer
+from fieldguide.guide.views import Answer, KeyPath, PathStep
 from fieldguide.site.addresses import AddressBook, href
-from fieldguide.site.phrases import display_name, how_sure, percent
+from fieldguide.site.couplets import MOST_COUPLETS, Side, describe_sides
+from fieldguide.site.phrases import display_name, how_sure, is_close_call, percent, word_path
 from fieldguide.site.pictures import PictureBook
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def word_answer(
     guide: "Guide", book: AddressBook, pictures: PictureBook, answer: Answer
 ) -> dict[str, Any]:
-    """Word an answer: its kinds, how sure, its branch, its words, its neighbours.
+    """Word an answer: its kinds, how sure, its branch, words, neighbours and way through the key.
 
     Addresses and thumbnails are relative to the root of the site.
     """
@@ -33,6 +34,7 @@ def word_answer(
             }
             for shown in pictures(answer.neighbours)
         ],
+        "path": _path(guide, book, pictures, answer.path, answer) if answer.path else None,
     }
 
 
@@ -47,6 +49,61 @@ def _kind(
         "percent": percent(probability),
         "address": href(book.kind(name)),
         **(best[0].as_json() if best else {"thumbnail": None}),
+    }
+
+
+def _path(
+    guide: "Guide", book: AddressBook, pictures: PictureBook, path: KeyPath, answer: Answer
+) -> dict[str, Any]:
+    """The way through the key: at each couplet both sides, the margin, and how close it was."""
+    return {
+        "steps": [_step(guide, book, pictures, step) for step in path.steps],
+        "end": list(path.end),
+        "evaluations": path.evaluations,
+        "one_vs_all": path.one_vs_all,
+        "sentence": word_path(path, answer.kinds[0][0]),
+    }
+
+
+def _step(
+    guide: "Guide", book: AddressBook, pictures: PictureBook, step: PathStep
+) -> dict[str, Any]:
+    couplet = guide.couplets[step.couplet - 1]
+    sides, both = describe_sides(
+        couplet,
+        guide.couplets,
+        lambda kind: pictures(guide.kind(kind).exemplars[:1])[0],
+        n_pictures=4,
+        n_names=5,
+    )
+    taken = sides[step.margin > 0]
+    return {
+        "couplet": step.couplet,
+        "address": f"key.html#couplet-{step.couplet}" if step.couplet <= MOST_COUPLETS else None,
+        "margin": round(step.margin, 4),
+        "probability": round(step.probability, 4),
+        "percent": percent(step.probability),
+        "sure": how_sure(step.probability),
+        "close_call": is_close_call(step.probability),
+        "sides": [{**_side(book, side), "taken": side is taken} for side in sides],
+        "both": None if both is None else _side(book, both),
+    }
+
+
+def _side(book: AddressBook, side: Side) -> dict[str, Any]:
+    return {
+        "sign": side.sign,
+        "kinds": [
+            {
+                "name": kind.name,
+                "caption": display_name(kind.name),
+                "address": href(book.kind(kind.name)),
+                **kind.picture.as_json(),
+            }
+            for kind in side.shown
+        ],
+        "names": [display_name(name) for name in side.names],
+        "more": side.n_more,
     }
 
 

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from fieldguide.guide.views import KeyPath
+
+CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four belongs elsewhere
+
 _SURE = (
     (0.95, "almost certain"),
     (0.80, "confident"),
@@ -46,6 +50,26 @@ def percent(share: float) -> str:
 def how_sure(probability: float) -> str:
     """Say a probability in words."""
     return next(phrase for least, phrase in _SURE if probability >= least or least == 0.0)
+
+
+def is_close_call(probability: float) -> bool:
+    """Whether the side taken at a couplet was little likelier than the other."""
+    return probability < CLOSE_CALL
+
+
+def word_path(path: KeyPath, answer: str) -> str:
+    """Say where a way through the key ended, who decided, and what the answer cost."""
+    end = [display_name(kind) for kind in path.end]
+    ended = f"The likelier sides lead to {' or '.join(end[:6])}{' or others' if end[6:] else ''}"
+    if len(end) > 1:
+        ended += f", and the functions of these kinds decide for {display_name(answer)}"
+    elif path.end[0] != answer:
+        ended += (
+            ", but the key also looked down the other side of close calls, and the functions of "
+            f"the kinds that it found there decide for {display_name(answer)}"
+        )
+    asked = count(path.evaluations, "evaluation")
+    return f"{ended}. The answer took {asked}; one-vs-all would take {path.one_vs_all:,}."
 
 
 def listed(words: Sequence[str]) -> str:

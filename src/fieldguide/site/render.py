@@ -16,8 +16,10 @@ from fieldguide.guide.views import Branch
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
+from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets
 from fieldguide.site.index import letters
-from fieldguide.site.pictures import PictureBook
+from fieldguide.site.key_drawing import WORDS
+from fieldguide.site.pictures import Picture, PictureBook
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
@@ -159,6 +161,16 @@ class Renderer:
             "after": i + 1 if i + 1 < self.guide.n_specimens else None,
         }
 
+    def _show_key(self, page: Page) -> dict[str, Any]:
+        couplets = self.guide.couplets
+        return {
+            **draw_for_page(self.guide, self.portray, root=""),
+            "couplets": list_couplets(couplets, self.portray),
+            "n_couplets": len(couplets),
+            "most_couplets": MOST_COUPLETS,
+            "side_words": WORDS,
+        }
+
     def _show_search(self, page: Page) -> dict[str, Any]:
         return {"letters": letters(self.guide)}
 
@@ -178,6 +190,10 @@ class Renderer:
         return {"about": about, "confusions": [tuple(row) for row in confusions]}
 
     # The parts they share.
+
+    def portray(self, kind: str) -> Picture:
+        """Return the picture that stands for a kind."""
+        return self.pictures(self._kinds[kind].exemplars[:1])[0]
 
     def _path(self, branch: Branch) -> list[Branch]:
         """Branches above this one, the whole collection first."""

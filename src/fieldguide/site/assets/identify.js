@@ -54,6 +54,93 @@
     return drawing;
   }
 
+  /* A margin: a bar to the left of 0 for the minus side, to the right for the plus side. */
+  function marginBar(margin, most) {
+    var space = "http://www.w3.org/2000/svg";
+    var drawing = document.createElementNS(space, "svg");
+    drawing.setAttribute("class", "margin-bar");
+    drawing.setAttribute("width", "100%");
+    drawing.setAttribute("height", "12");
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", "margin " + signed(margin));
+    var reach = 50 * Math.min(1, Math.abs(margin) / most);
+    [
+      ["line", { "class": "margin-whole", x1: "0", x2: "100%", y1: 6, y2: 6 }],
+      ["rect", { "class": "margin-part", x: (margin > 0 ? 50 : 50 - reach) + "%", y: 3,
+        width: reach + "%", height: 6 }],
+      ["line", { "class": "margin-zero", x1: "50%", x2: "50%", y1: 0, y2: 12 }]
+    ].forEach(function (part) {
+      var shape = document.createElementNS(space, part[0]);
+      Object.keys(part[1]).forEach(function (name) { shape.setAttribute(name, part[1][name]); });
+      drawing.appendChild(shape);
+    });
+    return drawing;
+  }
+  function signed(number) {
+    return (number > 0 ? "+" : "−") + Math.abs(number).toFixed(2);
+  }
+  function kindStrip(kinds) {
+    var strip = element("div", "couplet-strip");
+    kinds.forEach(function (kind) {
+      var go = link(kind.address, undefined);
+      go.tabIndex = -1;
+      go.title = kind.caption;
+      var image = element("img");
+      image.src = kind.thumbnail;
+      image.width = kind.width;
+      image.height = kind.height;
+      image.alt = kind.alt;
+      go.appendChild(image);
+      strip.appendChild(go);
+    });
+    return strip;
+  }
+  function names(side) {
+    return side.names.join(", ") + (side.more ? " and " + side.more + " more" : "");
+  }
+  function wayStep(step, most) {
+    var item = element("li");
+    var head = element("div", "way-head");
+    var number = element("span", "way-number");
+    if (step.address) number.appendChild(link(step.address, String(step.couplet)));
+    else number.textContent = step.couplet;
+    head.appendChild(number);
+    var taken = step.sides[0].taken ? step.sides[0] : step.sides[1];
+    head.appendChild(element("span", "way-verdict", (taken.sign === "+" ? "Plus" : "Minus")
+      + " side, " + (step.close_call ? "" : step.sure + ", ") + step.percent));
+    if (step.close_call) head.appendChild(element("span", "close-call", "close call"));
+    item.appendChild(head);
+    var sides = element("div", "way-sides");
+    step.sides.forEach(function (side) {
+      var half = element("div", "way-side " + (side.taken ? "taken" : "passed"));
+      if (side.kinds.length) half.appendChild(kindStrip(side.kinds));
+      var line = element("p");
+      line.appendChild(element("span", "side-sign", side.sign));
+      line.appendChild(document.createTextNode(
+        side.names.length ? "like " + names(side) + " " : "no kind goes this way alone "));
+      if (side.taken) line.appendChild(element("span", "taken-mark", "✓ taken"));
+      half.appendChild(line);
+      sides.appendChild(half);
+    });
+    item.appendChild(sides);
+    if (step.both) {
+      item.appendChild(element("p", "note", "0 both ways: " + names(step.both)));
+    }
+    var margin = element("div", "way-margin");
+    margin.appendChild(marginBar(step.margin, most));
+    margin.appendChild(element("span", "figure", "margin " + signed(step.margin)));
+    item.appendChild(margin);
+    return item;
+  }
+  function way(data) {
+    var most = data.steps.reduce(function (largest, step) {
+      return Math.max(largest, Math.abs(step.margin));
+    }, 1);
+    var list = element("ol", "way");
+    data.steps.forEach(function (step) { list.appendChild(wayStep(step, most)); });
+    return list;
+  }
+
   function say(text, className) {
     state.textContent = text;
     state.className = className;
@@ -111,6 +198,11 @@
       answer.appendChild(title);
       answer.appendChild(element("p", "lede", data.branch.count === 1
         ? "1 specimen sits there." : data.branch.count.toLocaleString("en") + " specimens sit there."));
+    }
+    if (data.path) {
+      answer.appendChild(element("h3", "", "The way through the key"));
+      answer.appendChild(way(data.path));
+      answer.appendChild(element("p", "way-end", data.path.sentence));
     }
     if (data.words.length) {
       answer.appendChild(element("h3", "", "What it shows"));

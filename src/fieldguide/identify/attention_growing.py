@@ -1,0 +1,357 @@
+"""The growing of an attention tree: what is easy is decided early, what is hard goes on.
+
+At a node with weighted rows: two super-classes by the question of least entropy, AdaBoost on them,
+and then by its p(+1 | x)
+
+    p(+1) > Δ    to the right, label +          p(−1) > Δ    to the left, label −
+    otherwise    to both, label *, with weight p(+1) on the right and p(−1) on the left
+
+Decided rows have weight 1 again; a child's weights are normalised. The + and − rows are the
+binary problem of the node, whose SVM decides at test time; the * rows take no part in it. Rows
+with sample weights have them as a factor throughout. With Δ = ½ nobody goes both ways. For two
+classes there is nothing to choose: the second class is +1.
+
+========  ===================================================================
+Δ         ``delta``: how sure the boosted classifier must be of a decided row
+T, γ      ``n_rounds``, ``gamma``: of :func:`fieldguide.identify.boosting.boost`
+L         ``max_depth``: levels of inner nodes; the root has depth 1
+========  ===================================================================
+
+Reference: P. Panda, K. Roy, "Attention Tree: learning hierarchies of visual features for
+large-scale image recognition", Algorithms 1 and 2.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import csr_array
+
+from fieldguide._check import InvalidArgument, check_number
+from fieldguide._parallel import map_in_order
+from fieldguide.identify.binning import Binned
+from fieldguide.identify.boosting import boost, gather, probability, split_classes
+from fieldguide.svm import Question
+
+# Why a leaf is a leaf.
+PURE, FEW, DEEP, UNPARTED, STALLED, CAPPED = range(6)
+
+Decide = Callable[[Question, np.ndarray], np.ndarray]
+
+
+class AttentionTree(NamedTuple):
+    """Nodes and leaves with the rows that reached them; node 0 is the root.
+
+    The lists of rows of all nodes stand one after the other: those of node j are
+    ``rows[start[j] : start[j + 1]]``, in the order of their classes; so are those of the leaves.
+    """
+
+    left: np.ndarray  # (n_nodes,) int32: a node of a larger number, or −1 − leaf
+    right: np.ndarray
+    depth: np.ndarray  # (n_nodes,) 1 for the root
+    start: np.ndarray  # (n_nodes + 1,)
+    rows: np.ndarray  # int32
+    labels: np.ndarray  # int8: +1 right, −1 left, 0 hard
+    weights: np.ndarray  # of the rows while the node was grown, with the sum 1
+    feature: np.ndarray  # (n_nodes,) that made the super-classes; −1 for two classes
+    threshold: np.ndarray  # (n_nodes,) level at which it parted them
+    n_stumps: np.ndarray  # (n_nodes,)
+    leaf_counts: csr_array  # (n_leaves, n_classes) weight of the rows, 1 for a decided one
+    leaf_depth: np.ndarray  # (n_leaves,) one more than its parent's
+    leaf_start: np.ndarray  # (n_leaves + 1,)
+    leaf_rows: np.ndarray  # int32
+    leaf_cause: np.ndarray  # (n_leaves,) int8: PURE, FEW, DEEP, UNPARTED, STALLED or CAPPED
+    is_capped: bool  # whether the cap on nodes ended the growing
+
+    @property
+    def n_nodes(self) -> int:
+        """Inner nodes; 0 where the tree is one leaf."""
+        return len(self.left)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves; at least one."""
+        return len(self.leaf_depth)
+
+    def rows_of(self, node: int) -> np.ndarray:
+        """Return the rows of a node; −1 − l means leaf l."""
+        if node < 0:
+            return self.leaf_rows[self.leaf_start[-1 - node] : self.leaf_start[-node]]
+        return self.rows[self.start[node] : self.start[node + 1]]
+
+    def question(self, node: int) -> Question:
+        """Return the binary problem of a node: its decided rows and their sides."""
+        return _ask(self.rows_of(node), self.labels[self.start[node] : self.start[node + 1]])
+
+    def hard_rows(self, node: int) -> np.ndarray:
+        """Return the rows of a node that went both ways and take no part in its problem."""
+        return self.rows_of(node)[self.labels[self.start[node] : self.start[node + 1]] == 0]
+
+
+class Routed(NamedTuple):
+    """Who goes where."""
+
+    labels: np.ndarray  # (m,) int8: +1 right, −1 left, 0 both
+    left: np.ndarray  # (m,) weight on the left: 1, p(−1) if hard, 0 if the row does not go there
+    right: np.ndarray  # (m,) weight on the right
+
+
+class _Waiting(NamedTuple):
+    """A part of the tree that is not grown yet."""
+
+    rows: np.ndarray
+    weight: np.ndarray
+    depth: int
+    parent: int
+    is_right: bool
+
+
+class _Split(NamedTuple):
+    """What became of an inner node: labels of its rows, rows and weights of its children."""
+
+    labels: np.ndarray
+    left: tuple[np.ndarray, np.ndarray]
+    right: tuple[np.ndarray, np.ndarray]
+    feature: int
+    threshold: int
+    n_stumps: int
+
+
+def route(p_right: np.ndarray, delta: float) -> Routed:
+    """Return who goes where by p(+1); with ``delta`` ½, a row of p = ½ goes right.
+
+    Examples
+    --------
+    >>> routed = route(np.array([0.1, 0.45, 0.9]), 0.6)
+    >>> routed.labels.tolist(), routed.left.tolist(), routed.right.tolist()
+    ([-1, 0, 1], [1.0, 0.55, 0.0], [0.0, 0.45, 1.0])
+    """
+    if delta == 0.5:
+        labels = np.where(p_right >= 0.5, 1, -1)
+    else:
+        labels = (p_right > delta).astype(int) - (1 - p_right > delta)
+    left = np.where(labels == 0, 1 - p_right, labels < 0)
+    right = np.where(labels == 0, p_right, labels > 0)
+    return Routed(labels.astype(np.int8), left, right)
+
+
+def grow_attention_tree(
+    binned: Binned,
+    index: np.ndarray,
+    n_classes: int,
+    sample_weight: np.ndarray | None = None,
+    *,
+    delta: float = 0.6,
+    n_rounds: int = 50,
+    gamma: float = 0.48,
+    link_scale: float = 1.0,
+    max_depth: int = 30,
+    min_samples: int = 2,
+    max_kept: float = 0.9,
+    max_nodes: int = 5000,
+    decide: Decide | None = None,
+    n_jobs: int = 1,
+) -> AttentionTree:
+    """Grow a tree, wave by wave.
+
+    Parameters
+    ----------
+    binned : Binned
+        All rows, from :func:`fieldguide.identify.binning.bin_features`.
+    index : array of shape (n,)
+        The class of each row, 0 to n_classes − 1.
+    n_classes : int
+        With two classes, the second is +1 at every node; with more, two super-classes are chosen
+        at every node anew.
+    sample_weight : array of shape (n,), optional
+        Above 0; 1 by default.
+    delta : float
+        In [0.5, 1]. The larger it is, the more rows go both ways; at 0.5 none does.
+    n_rounds, gamma : int, float
+        Stumps of a node, and the largest weighted error of one.
+    link_scale : float
+        p(+1) = 1 / (1 + exp(−link_scale · H)).
+    max_depth : int
+        Levels of inner nodes.
+    min_samples : int
+        A node with fewer rows is a leaf.
+    max_kept : float
+        A node is a leaf when each child would keep more than this share of its rows: as ``delta``
+        nears 1, nearly all rows go both ways, and children are like their parents. One large
+        child alone is progress: its sister has taken a few easy rows away.
+    max_nodes : int
+        Once there are so many nodes, what still waits is a leaf, and ``is_capped`` is True.
+    decide : callable, optional
+        Takes the problem of a node and the rows of the node, and returns p(right) of each: the
+        children then receive the rows as it says, and not as the boosted classifier does. It is
+        called from several threads.
+    n_jobs : int
+        Threads; the tree does not depend on it.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.binning import bin_features
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
+    >>> tree = grow_attention_tree(bin_features(X), np.array([0, 0, 1, 1, 2, 2]), 3)
+    >>> tree.n_nodes, tree.leaf_depth.tolist(), tree.rows_of(-1).tolist()
+    (2, [2, 3, 3], [0, 1])
+    """
+    owner = "grow_attention_tree"
+    check_number(owner, "delta", delta, 0.5, 1)
+    check_number(owner, "link_scale", link_scale, 1e-6, 1e6)
+    check_number(owner, "max_depth", max_depth, 0, 2**31 - 1, integer=True)
+    check_number(owner, "min_samples", min_samples, 1, 2**31 - 1, integer=True)
+    check_number(owner, "max_kept", max_kept, 0, 1)
+    check_number(owner, "max_nodes", max_nodes, 0, 2**31 - 1, integer=True)
+    index = np.asarray(index)
+    n = len(binned.levels)
+    if index.shape != (n,) or not n or index.min() < 0 or index.max() >= n_classes:
+        raise InvalidArgument(
+            f"index of {owner} must hold a class from 0 to {n_classes - 1} for each of {n} rows, "
+            "at least one."
+        )
+    own = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    grower = _Grower(
+        *(binned, index, n_classes, own, delta, n_rounds, gamma, link_scale),
+        *(max_depth, min_samples, max_kept, decide),
+    )
+    # Rows in the order of their classes stay so in every node, and splits are found sooner.
+    order = np.argsort(index, kind="stable").astype(np.int32)
+    pending = [_Waiting(order, own[order], 1, -1, False)]
+    nodes: list[tuple[_Waiting, _Split]] = []
+    leaves: list[tuple[_Waiting, int]] = []
+    while pending and len(nodes) < max_nodes:
+        room = max_nodes - len(nodes)
+        wave, pending = pending[:room], pending[room:]
+        # A wave of few nodes leaves threads free for their features.
+        split = partial(grower.split, n_threads=max(1, effective_n_jobs(n_jobs) // len(wave)))
+        for part, found in zip(wave, map_in_order(split, wave, n_jobs=n_jobs), strict=True):
+            if isinstance(found, int):
+                leaves.append((part, found))
+                continue
+            for is_right, (rows, weight) in enumerate((found.left, found.right)):
+                pending.append(_Waiting(rows, weight, part.depth + 1, len(nodes), bool(is_right)))
+            nodes.append((part, found))
+    for part in pending:
+        cause = grower.find_end(part)
+        leaves.append((part, CAPPED if cause is None else cause))
+    return _to_tree(nodes, leaves, index, n_classes)
+
+
+class _Grower(NamedTuple):
+    """What all nodes of a tree share."""
+
+    binned: Binned
+    class_of: np.ndarray  # (n,)
+    n_classes: int
+    own: np.ndarray  # (n,) weights of the rows before anything is known of them
+    delta: float
+    n_rounds: int
+    gamma: float
+    link_scale: float
+    max_depth: int
+    min_samples: int
+    max_kept: float
+    decide: Decide | None
+
+    def find_end(self, part: _Waiting) -> int | None:
+        """Return why a part is a leaf before anything is asked of it, if it is one."""
+        classes = self.class_of[part.rows]
+        if (classes == classes[0]).all():
+            return PURE
+        if part.depth > self.max_depth:
+            return DEEP
+        return FEW if len(part.rows) < self.min_samples else None
+
+    def split(self, part: _Waiting, n_threads: int) -> _Split | int:
+        """Return how a part is split, or why it is a leaf."""
+        cause = self.find_end(part)
+        if cause is not None:
+            return cause
+        rows, weight, classes = part.rows, part.weight, self.class_of[part.rows]
+        subset = gather(self.binned, rows)
+        feature, threshold, sign = -1, 0, 2 * classes - 1
+        if self.n_classes > 2:
+            groups = split_classes(subset, classes, self.n_classes, weight, n_jobs=n_threads)
+            if groups is None:
+                return UNPARTED
+            feature, threshold, sign = groups.feature, groups.threshold, groups.side[classes]
+        boosted = boost(
+            *(subset, sign, weight),
+            n_rounds=self.n_rounds,
+            gamma=self.gamma,
+            n_jobs=n_threads,
+        )
+        routed = route(probability(boosted.score, self.link_scale), self.delta)
+        labels = routed.labels
+        if not ((labels > 0).any() and (labels < 0).any()):
+            return UNPARTED
+        if self.decide is not None:
+            routed = route(self.decide(_ask(rows, labels), rows), self.delta)
+        to_left, to_right = routed.left > 0, routed.right > 0
+        n_left, n_right = np.count_nonzero(to_left), np.count_nonzero(to_right)
+        if not (n_left and n_right):
+            return UNPARTED
+        if min(n_left, n_right) > self.max_kept * len(rows):
+            return STALLED
+        left, right = routed.left * self.own[rows], routed.right * self.own[rows]
+        return _Split(
+            labels,
+            (rows[to_left], left[to_left]),
+            (rows[to_right], right[to_right]),
+            *(feature, threshold, len(boosted.stumps.alpha)),
+        )
+
+
+def _ask(rows: np.ndarray, labels: np.ndarray) -> Question:
+    is_decided = labels != 0
+    return Question(rows[is_decided], labels[is_decided].astype(np.float64))
+
+
+def _to_tree(
+    nodes: list[tuple[_Waiting, _Split]],
+    leaves: list[tuple[_Waiting, int]],
+    index: np.ndarray,
+    n_classes: int,
+) -> AttentionTree:
+    """Return nodes and leaves as arrays."""
+    children = np.zeros((len(nodes), 2), dtype=np.int32)
+    ends = [(j, part) for j, (part, _) in enumerate(nodes)]
+    ends += [(-1 - leaf, part) for leaf, (part, _) in enumerate(leaves)]
+    for number, part in ends:
+        if part.parent >= 0:
+            children[part.parent, int(part.is_right)] = number
+    node_rows = [part.rows for part, _ in nodes]
+    leaf_rows = [part.rows for part, _ in leaves]
+    leaf_weights = np.concatenate([part.weight for part, _ in leaves])
+    leaf_start, places = _starts(leaf_rows), np.concatenate(leaf_rows)
+    owner = np.repeat(np.arange(len(leaves)), np.diff(leaf_start))
+    none = np.empty(0)
+    return AttentionTree(
+        left=children[:, 0].copy(),
+        right=children[:, 1].copy(),
+        depth=np.array([part.depth for part, _ in nodes], dtype=np.int32),
+        start=_starts(node_rows),
+        rows=np.concatenate([none.astype(np.int32), *node_rows]),
+        labels=np.concatenate([none.astype(np.int8), *(found.labels for _, found in nodes)]),
+        weights=np.concatenate([none, *(part.weight / part.weight.sum() for part, _ in nodes)]),
+        feature=np.array([found.feature for _, found in nodes], dtype=np.int32),
+        threshold=np.array([found.threshold for _, found in nodes], dtype=np.int32),
+        n_stumps=np.array([found.n_stumps for _, found in nodes], dtype=np.int32),
+        leaf_counts=csr_array(
+            (leaf_weights, (owner, index[places])), shape=(len(leaves), n_classes)
+        ),
+        leaf_depth=np.array([part.depth for part, _ in leaves], dtype=np.int32),
+        leaf_start=leaf_start,
+        leaf_rows=places,
+        leaf_cause=np.array([cause for _, cause in leaves], dtype=np.int8),
+        is_capped=any(cause == CAPPED for _, cause in leaves),
+    )
+
+
+def _starts(lists: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([len(part) for part in lists], dtype=np.int64)]).astype(
+        np.int64
+    )

@@ -1,0 +1,123 @@
+"""The key as a printed key: its drawing, and numbered couplets with pictures left and right."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+from fieldguide.guide.views import Couplet
+from fieldguide.site.addresses import href
+from fieldguide.site.key_drawing import describe_drawing, draw_key, fit
+from fieldguide.site.key_layout import (
+    MINUS,
+    PICTURE_PX,
+    PLUS,
+    Layout,
+    choose_spanning,
+    lay_out,
+)
+from fieldguide.site.pictures import Picture
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+MOST_COUPLETS = 250  # on the page; the others are far from the first, and few specimens meet them
+_LEVELS = 5
+_N_PICTURES = 6  # kinds that stand for a side
+_N_NAMES = 12
+
+# The picture of a kind.
+Portray = Callable[[str], Picture]
+
+
+@dataclass(frozen=True)
+class KindPicture:
+    """A kind with the picture that stands for it."""
+
+    name: str
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way out of a couplet, or the kinds that go both ways."""
+
+    sign: str
+    shown: list[KindPicture]
+    names: list[str]  # of kinds, those that are shown first
+    n_more: int  # kinds that are not named
+    to: int | None  # the couplet that follows
+    end: tuple[str, ...]  # the kinds left where the way ends
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A couplet as the page lists it."""
+
+    number: int
+    leads: list[tuple[int, str]]  # the couplets that lead here, and by which side
+    sides: tuple[Side, Side]
+    both: Side | None
+
+
+def list_couplets(couplets: Sequence[Couplet], portray: Portray) -> list[Entry]:
+    """Return the first couplets as the page lists them."""
+    listed = couplets[:MOST_COUPLETS]
+    leads: dict[int, list[tuple[int, str]]] = {couplet.number: [] for couplet in couplets}
+    for couplet in listed:
+        for to, sign in ((couplet.to_minus, MINUS), (couplet.to_plus, PLUS)):
+            if to is not None:
+                leads[to].append((couplet.number, sign))
+    return [
+        Entry(couplet.number, leads[couplet.number], *describe_sides(couplet, couplets, portray))
+        for couplet in listed
+    ]
+
+
+def describe_sides(
+    couplet: Couplet,
+    couplets: Sequence[Couplet],
+    portray: Portray,
+    *,
+    n_pictures: int = _N_PICTURES,
+    n_names: int = _N_NAMES,
+) -> tuple[tuple[Side, Side], Side | None]:
+    """Return the two ways out of a couplet, and the kinds that go both ways."""
+
+    def side(sign: str, kinds: Sequence[str], to: int | None, end: tuple[str, ...]) -> Side:
+        shown = choose_spanning(kinds, to, couplets, n_pictures)
+        names = list(dict.fromkeys([*shown, *kinds]))
+        pictures = [KindPicture(kind, portray(kind)) for kind in shown]
+        n_named = len(names) if len(names) <= n_names + 1 else n_names
+        return Side(sign, pictures, names[:n_named], len(names) - n_named, to, end)
+
+    minus = side(MINUS, couplet.minus, couplet.to_minus, couplet.minus_end)
+    plus = side(PLUS, couplet.plus, couplet.to_plus, couplet.plus_end)
+    both = side("0", couplet.both, couplet.to_minus, ()) if couplet.both else None
+    return (minus, plus), both
+
+
+def draw_for_page(guide: "Guide", portray: Portray, root: str) -> dict[str, object]:
+    """Return the drawing as markup, with what its frame needs to know."""
+    layout: Layout = lay_out(guide.couplets, _LEVELS)
+    width, height = PICTURE_PX
+
+    def place(kind: str, x: float, y: float) -> str:
+        source = escape(root + href(portray(kind).thumbnail))
+        return (
+            f'<image class="key-picture" x="{x:.1f}" y="{y:.1f}" width="{width}" '
+            f'height="{height}" preserveAspectRatio="xMidYMid slice" href="{source}">'
+            f"<title>{escape(fit(kind))}</title></image>"
+        )
+
+    def address(number: int) -> str | None:
+        return f"#couplet-{number}" if number <= MOST_COUPLETS else None
+
+    return {
+        "drawing": Markup(draw_key(layout, place, address)),
+        "drawing_size": (round(layout.width), round(layout.height) + 8),
+        "drawing_alt": describe_drawing(guide.couplets, layout),
+        "n_levels": layout.n_levels,
+        "n_drawn": len(layout.cards),
+    }

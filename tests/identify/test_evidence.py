@@ -92,7 +92,7 @@ def test_lists_by_evidence_against_plain_python(seed, tolerance, most):
                 for j in found.used[[i]].indices
             ]  # fmt: skip
             score[k] = graph.leaf_bonus * (reached.mass[i, k] > 0) - sum(terms)
-        near = np.sort(score[score >= score.max() - tolerance])[::-1][:most]
+        near = np.sort(score[np.isfinite(score) & (score >= score.max() - tolerance)])[::-1][:most]
         listed = found.margins[[i]].indices
         if not found.n_flat[i]:
             listed = found.answer[[i]]

@@ -105,8 +105,8 @@ def gram(rows: np.ndarray, kernel: str) -> np.ndarray:
     found = np.zeros((len(rows), len(rows)), dtype=np.float32)
     for start in range(0, rows.shape[1], BLOCK):
         part = np.ascontiguousarray(rows[:, start : start + BLOCK])
-        if kernel == "chi2":
-            part = AdditiveKernelMap("chi2").fit_transform(part)
+        if kernel != "linear":
+            part = AdditiveKernelMap(kernel).fit_transform(part)
         found += part @ part.T
     # The kernel of a histogram scales with it, so this is the same as scaling the rows before.
     length = np.sqrt(np.maximum(np.diag(found), 1e-12))

@@ -294,12 +294,17 @@ class TreeKey(Key):
     def _hold_out(
         self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows, and their margins at every node and class when their fold is left out."""
-        fold = deal_folds(index, N_FOLDS, seed)
-        rows = np.arange(len(index))
-        if len(index) > _MAX_HELD_OUT:
-            kept = np.random.default_rng(seed).permutation(len(index))[:_MAX_HELD_OUT]
-            rows = np.sort(kept)
+        """Return rows, and their margins at every node and class when their fold is left out.
+
+        Of many rows, a fold is no more than what is kept, and its training alone will do.
+        """
+        n_folds = max(N_FOLDS, len(index) // _MAX_HELD_OUT)
+        fold = deal_folds(index, n_folds, seed)
+        wanted = min(len(index), _MAX_HELD_OUT)
+        n_used = 1 + np.searchsorted(np.cumsum(np.bincount(fold)), wanted)
+        rows = np.flatnonzero(fold < n_used)
+        if len(rows) > wanted:
+            rows = np.sort(np.random.default_rng(seed).permutation(rows)[:wanted])
         margins = np.empty((len(rows), len(plan.sets) + plan.n_classes), dtype=np.float32)
         for k in np.unique(fold[rows]):
             is_held = fold[rows] == k

@@ -32,6 +32,7 @@ PROBLEMS = (
     "caltech_features",
     "graph_speed",
     "keys",
+    "thousand_kinds",
 )
 
 

@@ -270,7 +270,8 @@ def _add_evidence(links, score, asked, n_known):
 def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
     """List the classes whose score is near the largest, best first.
 
-    Returns how many are on the list, how many were found, and the mass that was not.
+    Returns how many are on the list, how many were found, and the mass that was not; masses are
+    known with ``keep_all`` alone.
     """
     top = np.float32(-np.inf)
     for k in range(score.shape[0]):
@@ -280,7 +281,7 @@ def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
     for k in range(score.shape[0]):
         if class_leaf[k] < 0:
             continue
-        if score[k] > top - _FAINT:
+        if keep_all and score[k] > top - _FAINT:
             total += math.exp(score[k] - top)
         is_full = n_found == max_classes
         if score[k] < least or (is_full and score[k] <= score[found.classes[n_found - 1]]):
@@ -294,8 +295,10 @@ def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
     n_listed, rest = n_found, 1.0
     for r in range(n_listed):
         found.leaf[found.classes[r]] = class_leaf[found.classes[r]]
+    if not keep_all:
+        return n_listed, n_listed, 0.0
     for k in range(score.shape[0]):
-        if class_leaf[k] >= 0 and (found.leaf[k] >= 0 or (keep_all and score[k] > top - _FAINT)):
+        if class_leaf[k] >= 0 and (found.leaf[k] >= 0 or score[k] > top - _FAINT):
             if found.leaf[k] < 0:
                 found.classes[n_found], found.leaf[k] = k, class_leaf[k]
                 n_found += 1

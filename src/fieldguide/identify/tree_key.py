@@ -7,7 +7,8 @@
     evidence    what margins rows of each class have at each node, for the shortlist
 
 Scales, evidence, the tolerance of the shortlist and the doubts of groups are fitted to margins of
-held-out rows: the functions are trained again without each fold, on the same plan.
+held-out rows: the functions are trained again without each fold, or of many rows without some of
+the folds, on the same plan.
 """
 
 import warnings
@@ -66,7 +67,7 @@ TOLERANCES = (
 N_FOLDS = 5
 _USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence is fitted to
 _MAX_EVIDENCE = 2**26  # entries of the table of classes and nodes; without, leaves make the list
-_MAX_HELD_OUT = 4000  # rows whose held-out margins are kept
+_MAX_HELD_OUT, _ROWS_PER_CLASS = 4000, 10  # rows whose held-out margins are kept, if there are more
 _LOG_SCALE_RANGE = (-3.0, 5.0)
 _SHRINKAGE = 2.0
 
@@ -389,7 +390,7 @@ class TreeKey(Key):
         self.tolerance_ = 1.0 if self.tolerance == "auto" else float(self.tolerance)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
-        held_out, margins = self._hold_out(problems, plan, nodes, index, seed)
+        held_out, margins, n_folds = self._hold_out(problems, plan, nodes, index, seed)
         labels = index[held_out]
         scales = fit_node_scales(margins[:, : plan.n_nodes], plan.sides(index, held_out))
         self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
@@ -411,7 +412,7 @@ class TreeKey(Key):
             self.miss_ = (n_missed + 1) / (len(labels) + 2)  # Laplace's rule
         answer = np.concatenate([found.answer for found in finds])[order]
         probability = np.concatenate([self._probabilities(found) for found in finds])[order]
-        self.held_out_ = HeldOut.from_probabilities(held_out, probability, labels, N_FOLDS)
+        self.held_out_ = HeldOut.from_probabilities(held_out, probability, labels, n_folds)
         self.doubts_ = find_doubts(self.graph_, probability, answer, labels)
 
     def _weigh(
@@ -485,13 +486,18 @@ class TreeKey(Key):
 
     def _hold_out(
         self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows, and their margins at every node and class when their fold is left out."""
-        fold = deal_folds(index, N_FOLDS, seed)
-        rows = np.arange(len(index))
-        if len(index) > _MAX_HELD_OUT:
-            kept = np.random.default_rng(seed).permutation(len(index))[:_MAX_HELD_OUT]
-            rows = np.sort(kept)
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return rows, and their margins at every node and class when their fold is left out.
+
+        Of many rows, a fold is no more than what is kept, and its training alone will do. The
+        number of folds comes last.
+        """
+        wanted = min(len(index), max(_MAX_HELD_OUT, _ROWS_PER_CLASS * plan.n_classes))
+        fold = deal_folds(index, max(N_FOLDS, len(index) // wanted), seed)
+        n_used = 1 + np.searchsorted(np.cumsum(np.bincount(fold)), wanted)
+        rows = np.flatnonzero(fold < n_used)
+        if len(rows) > wanted:
+            rows = np.sort(np.random.default_rng(seed).permutation(rows)[:wanted])
         margins = np.empty((len(rows), plan.n_nodes + plan.n_classes), dtype=np.float32)
         for k in np.unique(fold[rows]):
             is_held = fold[rows] == k
@@ -503,7 +509,7 @@ class TreeKey(Key):
                 self._train_flat(problems, index, weight),
             )
             margins[is_held] = problems.evaluate(trained, rows[is_held])
-        return rows, margins
+        return rows, margins, int(fold.max()) + 1
 
     def _warn_capped(self, n_nodes: int, remedy: str) -> None:
         warnings.warn(

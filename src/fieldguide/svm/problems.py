@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from fieldguide._parallel import map_in_order
 from fieldguide.kernels import default_gamma
+from fieldguide.svm import _kernels
 from fieldguide.svm.coordinate_descent import solve_linear
 from fieldguide.svm.functions import (
     WITH_GAMMA,
@@ -25,7 +26,7 @@ from fieldguide.svm.functions import (
 )
 from fieldguide.svm.gram_one_vs_all import check_gram, train_one_vs_all_gram
 from fieldguide.svm.one_vs_all import train_one_vs_all, view_rows
-from fieldguide.svm.rows import Rows, balance_sides, share_rows
+from fieldguide.svm.rows import Rows, balance_sides, check_rows, share_rows
 from fieldguide.svm.smo import solve_kernel
 
 
@@ -227,7 +228,9 @@ class Problems:
 
     def evaluate(self, trained: Trained, rows: np.ndarray) -> np.ndarray:
         """Return each function at some of the rows, (len(rows), n_functions)."""
-        if trained.coef is not None:
+        if self._shared is not None and trained.coef is not None:
+            if len(trained.coef) == 1:  # a copy of the rows would take longer than the products
+                return _evaluate_in_place(self._shared, trained, rows)[:, None]
             return np.asarray(self.X[rows] @ trained.coef.T) + trained.intercept
         support = np.unique(trained.beta.indices)
         values = self._gram[np.ix_(rows, support)].astype(np.float64)
@@ -284,6 +287,16 @@ def find_gamma(X: Any, kernel: str, gamma: float | None) -> float | None:
     if kernel not in WITH_GAMMA:
         return None
     return float(default_gamma(X, kernel) if gamma is None else gamma)
+
+
+def _evaluate_in_place(matrix: Rows, trained: Trained, rows: np.ndarray) -> np.ndarray:
+    """Return the only function at some of the rows, (len(rows),), without a copy of them."""
+    assert trained.coef is not None
+    rows = check_rows(rows, matrix.shape[0])
+    w = np.append(trained.coef[0], trained.intercept[0]).astype(matrix.data.dtype)
+    values = np.empty(len(rows))
+    _kernels.evaluate(*matrix.layout, rows, 1.0, w, values)
+    return values
 
 
 def _square_distances(products: np.ndarray) -> np.ndarray:

@@ -1,0 +1,39 @@
+"""Many problems on shared rows: what their functions say of some of the rows."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from fieldguide._check import InvalidArgument
+from fieldguide.svm import Problems, Question
+
+
+def train(X, n_functions, seed):
+    rng = np.random.default_rng(seed)
+    sign = np.sign(np.asarray(X[:, [0]].toarray() if hasattr(X, "toarray") else X[:, [0]]).ravel())
+    chosen = [np.sort(rng.permutation(len(sign))[:30]) for _ in range(n_functions)]
+    problems = Problems(X, loss="hinge")
+    return problems, problems.solve([Question(rows, sign[rows]) for rows in chosen], C=1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n_functions", [1, 3])
+def test_values_are_products_with_the_rows(dtype, is_sparse, n_functions, seed):
+    dense = np.random.default_rng(seed).normal(size=(50, 7)).astype(dtype)
+    dense[:, 3] *= dense[:, 0] > 0  # something for a sparse matrix to leave out
+    problems, trained = train(csr_array(dense) if is_sparse else dense, n_functions, seed)
+    rows = np.array([4, 49, 4, 0, 17])
+    expected = dense[rows].astype(np.float64) @ trained.coef.T.astype(np.float64)
+    values = problems.evaluate(trained, rows)
+    assert values.shape == (5, n_functions)
+    tolerance = 1e-5 if dtype is np.float32 else 1e-12
+    np.testing.assert_allclose(values, expected + trained.intercept, rtol=0, atol=tolerance)
+    assert problems.evaluate(trained, np.array([], dtype=np.int64)).shape == (0, n_functions)
+
+
+@pytest.mark.parametrize("row", [-1, 50])
+def test_rows_outside_the_matrix_are_refused(row, seed):
+    problems, trained = train(np.random.default_rng(seed).normal(size=(50, 7)), 1, seed)
+    with pytest.raises(InvalidArgument, match="rows must lie in 0 to 49"):
+        problems.evaluate(trained, np.array([0, row]))

@@ -32,6 +32,8 @@ PROBLEMS = (
     "caltech_features",
     "graph_speed",
     "keys",
+    "keys_speed",
+    "growth",
     "thousand_kinds",
 )
 

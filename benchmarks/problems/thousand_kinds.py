@@ -36,7 +36,7 @@ from fieldguide.identify import (
     RelaxedHierarchyClassifier,
     relative_complexity,
 )
-from fieldguide.identify.search import FastShortlist, FastWalker
+from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import FastScorer
 
 CELLS = Path("out/bench/thousand_kinds")
@@ -45,9 +45,8 @@ TINY = {"n_classes": 12, "d": 16, "n_train": 10, "n_test": 5}
 NOISE, SHRINKAGE = 2.1, 0.75
 KEYS: dict[str, Any] = {
     "one-vs-all": lambda: OneVsAllClassifier(probability=False, n_jobs=2),
-    "relaxed, rho 0.9": lambda: RelaxedHierarchyClassifier(n_jobs=2),
-    "relaxed, rho 1.0": lambda: RelaxedHierarchyClassifier(rho=1.0, n_jobs=2),
-    "relaxed, rho 0.8": lambda: RelaxedHierarchyClassifier(rho=0.8, n_jobs=2),
+    "relaxed, rho 1.2": lambda: RelaxedHierarchyClassifier(n_jobs=2),
+    "relaxed, rho 0.9": lambda: RelaxedHierarchyClassifier(rho=0.9, n_jobs=2),
 }
 TOLERANCES = (0.5, 1.0, 2.0, 3.0, 4.0)
 PEERS_PYTHON = "FIELDGUIDE_PEERS_PYTHON"

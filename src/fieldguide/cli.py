@@ -509,6 +509,7 @@ def _path_as_json(guide: "Guide", path: "KeyPath") -> dict[str, Any]:
         "end": list(path.end),
         "evaluations": path.evaluations,
         "one_vs_all": path.one_vs_all,
+        "group": list(path.group),
     }
 
 
@@ -529,7 +530,13 @@ def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:
 
 def _print_path(guide: "Guide", path: "KeyPath", answer: str) -> None:
     from fieldguide.site.key_layout import choose_spanning
-    from fieldguide.site.phrases import display_name, is_close_call, percent, word_path
+    from fieldguide.site.phrases import (
+        display_name,
+        is_close_call,
+        percent,
+        word_group,
+        word_path,
+    )
 
     def few(kinds: tuple[str, ...], to: int | None) -> str:
         shown = choose_spanning(kinds, to, guide.couplets, 3)
@@ -544,6 +551,9 @@ def _print_path(guide: "Guide", path: "KeyPath", answer: str) -> None:
         close = ", a close call" if is_close_call(step.probability) else ""
         print(f"    {step.couplet} {side} ({percent(step.probability)}{close})")
     print(f"    {word_path(path, answer)}")
+    group = word_group(path.group, len(guide.kinds))
+    if group:
+        print(f"    {group}")
 
 
 if __name__ == "__main__":

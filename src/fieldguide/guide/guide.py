@@ -44,6 +44,7 @@ _KEYS = {key.__name__: key for key in KEYS.values()}
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 _N_NEIGHBOURS = 10
 _AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
+GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind itself is unsure
 _BLOCK = 512
 
 
@@ -364,7 +365,15 @@ class Guide:
             tuple(str(self._key.classes_[k]) for k in end),
             spent,
             round(spent / share),
+            self._find_group(row),
         )
+
+    def _find_group(self, row: np.ndarray) -> tuple[str, ...]:
+        """Return the kinds among which a row is, nine times in ten; () if that is not known."""
+        if not len(self._key.doubts_):
+            return ()
+        members = self._key.predict_groups(row, GROUP_CONFIDENCE).members[0]
+        return tuple(str(kind) for kind in self._key.classes_[members])
 
     def _place(self, nearest: np.ndarray) -> int:
         """Return the deepest branch that holds most of the nearest specimens."""

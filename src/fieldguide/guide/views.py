@@ -114,6 +114,7 @@ class KeyPath:
     end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first
     evaluations: int  # functions, or kernel values, that the key spent on its answer
     one_vs_all: int  # what one-vs-all would spend
+    group: tuple[str, ...] = ()  # kinds among which it is, nine times in ten; () if not known
 
 
 @dataclass(frozen=True)

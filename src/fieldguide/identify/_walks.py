@@ -246,24 +246,25 @@ def _make_list(
     for r in range(n_found):
         score[found.classes[r]] = links.leaf_bonus
         found.mass[found.classes[r]], found.leaf[found.classes[r]] = 0.0, -1
-    _add_evidence(links, score, asked, n_known)
+    for r in range(n_known):
+        node = asked.nodes[r]
+        logit = np.float32(min(max(asked.logit[node], -_MOST_LOGIT), _MOST_LOGIT))
+        _add_evidence(score, links.class_logits[node], logit, links.precision[node])
     n_listed, n_found, rest = _list_by_score(
         links.class_leaf, tolerance, max_classes, keep_all, score, found
     )
     return n_listed, n_found, n_known, rest
 
 
-@_inner
-def _add_evidence(links, score, asked, n_known):
-    """Add what the margins that were seen say of each class. O(n_known · n_classes)."""
-    for r in range(n_known):
-        node = asked.nodes[r]
-        logit = np.float32(min(max(asked.logit[node], -_MOST_LOGIT), _MOST_LOGIT))
-        precision = links.precision[node]
-        centre = links.class_logits[node]
-        for k in range(score.shape[0]):
-            apart = logit - centre[k]
-            score[k] -= precision * apart * apart
+@jit
+def _add_evidence(score, centre, logit, precision):
+    """Add what the margin of one node says of each class.
+
+    A function of its own: compiled into its caller, the loop is not vectorised.
+    """
+    for k in range(score.shape[0]):
+        apart = logit - centre[k]
+        score[k] -= precision * apart * apart
 
 
 @_inner

@@ -60,7 +60,8 @@ def fit_evidence(
     n_free = max(len(labels) - np.count_nonzero(count), 1)
     spread = ((logits - centre[labels]) ** 2).sum(axis=0) / n_free
     precision = np.minimum(0.5 / np.maximum(spread, _LEAST_VARIANCE), MOST_PRECISION)
-    return centre.T.astype(np.float32), precision.astype(np.float32)
+    # Row by row, as searches read it.
+    return np.ascontiguousarray(centre.T, dtype=np.float32), precision.astype(np.float32)
 
 
 def weigh_evidence(

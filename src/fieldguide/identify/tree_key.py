@@ -66,7 +66,10 @@ TOLERANCES = (
 )
 N_FOLDS = 5
 _USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence is fitted to
-_MAX_EVIDENCE = 2**26  # entries of the table of classes and nodes; without, leaves make the list
+# Classes for each column up to which evidence is kept: weighing all classes at a node then takes
+# less than half the time of its linear function. Beyond, the leaves that are reached make the list.
+_MAX_CLASSES_PER_COLUMN = 0.5
+_MAX_EVIDENCE = 2**26  # entries of the table of classes and nodes
 _MAX_HELD_OUT, _ROWS_PER_CLASS = 4000, 10  # rows whose held-out margins are kept, if there are more
 _LOG_SCALE_RANGE = (-3.0, 5.0)
 _SHRINKAGE = 2.0
@@ -424,8 +427,11 @@ class TreeKey(Key):
         ``known`` are the margins of the nodes that evidence is taken from.
         """
         looked_up = self.graph_._replace(functions=_look_up(margins.shape[1]))
-        n_nodes, colors = self.graph_.n_nodes, self.graph_.colors
-        if self.search != "shortlist" or not 0 < colors.size <= _MAX_EVIDENCE:
+        n_nodes, colors, functions = self.graph_.n_nodes, self.graph_.colors, self.graph_.functions
+        is_cheap = not isinstance(functions, LinearFunctions) or (
+            len(self.classes_) <= _MAX_CLASSES_PER_COLUMN * functions.n_features
+        )
+        if self.search != "shortlist" or not is_cheap or not 0 < colors.size <= _MAX_EVIDENCE:
             return [(np.arange(len(labels)), looked_up)]
         logits, known = (m[:, :n_nodes] * self.graph_.scale for m in (margins, known))
         near = searches.shortlist(looked_up, margins, tolerance=_USUAL_REACH, paths=True)

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 from fieldguide.guide.views import Answer, KeyPath, PathStep
 from fieldguide.site.addresses import AddressBook, href
 from fieldguide.site.couplets import MOST_COUPLETS, Side, describe_sides
-from fieldguide.site.phrases import display_name, how_sure, is_close_call, percent, word_path
+from fieldguide.site.phrases import (
+    display_name,
+    how_sure,
+    is_close_call,
+    percent,
+    word_group,
+    word_path,
+)
 from fieldguide.site.pictures import PictureBook
 
 if TYPE_CHECKING:
@@ -62,6 +69,7 @@ def _path(
         "evaluations": path.evaluations,
         "one_vs_all": path.one_vs_all,
         "sentence": word_path(path, answer.kinds[0][0]),
+        "group": word_group(path.group, len(guide.kinds)),
     }
 
 

@@ -72,6 +72,17 @@ def word_path(path: KeyPath, answer: str) -> str:
     return f"{ended}. The answer took {asked}; one-vs-all would take {path.one_vs_all:,}."
 
 
+def word_group(group: Sequence[str], n_kinds: int) -> str:
+    """Say among which kinds the answer is nine times in ten; nothing where that is one kind."""
+    if len(group) < 2:
+        return ""
+    if len(group) == n_kinds:
+        return "The key is too unsure here to say even a group of kinds nine times in ten."
+    names = [display_name(kind) for kind in group]
+    more = [f"{len(names) - 6} more"] if len(names) > 6 else []
+    return f"Nine times in ten it is one of {listed(names[:6] + more)}."
+
+
 def listed(words: Sequence[str]) -> str:
     """Join words as a sentence does: ``"a, b and c"``."""
     if len(words) < 2:

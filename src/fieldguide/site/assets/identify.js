@@ -191,6 +191,7 @@
         kinds.appendChild(item);
       });
       answer.appendChild(kinds);
+      if (data.path && data.path.group) answer.appendChild(element("p", "note", data.path.group));
       answer.appendChild(element("h3", "", "Where it belongs"));
       answer.appendChild(path(data.branch));
     } else {

@@ -34,6 +34,7 @@ PROBLEMS = (
     "keys",
     "keys_speed",
     "growth",
+    "attention_pictures",
     "thousand_kinds",
 )
 

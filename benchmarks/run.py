@@ -32,6 +32,8 @@ PROBLEMS = (
     "caltech_features",
     "graph_speed",
     "keys",
+    "boosting",
+    "attention_growing",
 )
 
 

@@ -36,6 +36,8 @@ PROBLEMS = (
     "growth",
     "attention_pictures",
     "thousand_kinds",
+    "boosting",
+    "attention_growing",
 )
 
 

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measures import alternate, spread
 from fieldguide.identify.graph import DecisionGraph, make_graph
-from fieldguide.identify.serving import FastWalker, best_first, shortlist, walk
+from fieldguide.identify.search import best_first, shortlist, walk
+from fieldguide.identify.serving import FastWalker
 from fieldguide.svm import FastScorer, LinearFunctions
 
 N_FEATURES = 512

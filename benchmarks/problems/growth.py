@@ -18,6 +18,7 @@ from benchmarks.problems.keys import draw_split, load_rows, prepare
 from benchmarks.problems.thousand_kinds import draw
 from fieldguide._files import write_json
 from fieldguide.identify import (
+    AttentionTreeClassifier,
     NormalizedCutTreeClassifier,
     OneVsAllClassifier,
     RelaxedHierarchyClassifier,
@@ -35,6 +36,7 @@ KEYS: dict[str, Any] = {
     "relaxed, rho 0.7, greedy": lambda: RelaxedHierarchyClassifier(
         rho=0.7, max_nodes=NODES, search="greedy"
     ),
+    "attention, delta 0.6, greedy": lambda: AttentionTreeClassifier(search="greedy"),
     "cut, alpha 0.4, greedy": lambda: NormalizedCutTreeClassifier(
         alpha=0.4, max_nodes=NODES, search="greedy"
     ),

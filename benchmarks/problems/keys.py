@@ -12,6 +12,7 @@ cross-validation on the training rows of the first split, and the same for all k
 | caltech101 words, map | visual words in a pyramid, χ² map, linear |
 | caltech101 words, exp-chi2 | the same words, exponential χ² kernel |
 | caltech101 hog, intersection | HOG pyramid, intersection kernel |
+| caltech101 hog rows, intersection | the same, from the columns, for attention trees |
 | caltech101 hog, map | the same, explicit map of that kernel, linear |
 
 The words are found in the training photographs of the first split. A linear function of the tens
@@ -20,7 +21,7 @@ same scalar products (``rotate``). Every cell (representation, split, key) is sa
 known, and not computed again.
 
     python benchmarks/run.py --only keys --data DIR
-    KEYS_SPLITS=10 KEYS_JOBS=16 KEYS_ONLY="deep" …       (more splits; processes; representations)
+    KEYS_SPLITS=10 KEYS_JOBS=16 KEYS_ONLY=deep KEYS_KEY=relaxed …     (more splits; processes; some)
 """
 
 import json
@@ -37,6 +38,7 @@ from scipy.stats import t as student
 from benchmarks.problems.caltech_features import gram, rotate
 from fieldguide._files import write_json
 from fieldguide.identify import (
+    AttentionTreeClassifier,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
@@ -56,6 +58,7 @@ CLASSICAL = {
     "caltech101 words, exp-chi2": "precomputed",
     "caltech101 hog, intersection": "precomputed",
     "caltech101 hog, map": "linear",
+    "caltech101 hog rows, intersection": "intersection",
 }
 NODES = 1000  # at most; graphs in which many classes go both ways grow without end otherwise
 KEYS: dict[str, Any] = {
@@ -79,6 +82,15 @@ KEYS: dict[str, Any] = {
         )
         for alpha in (0.8, 0.6, 0.4, 0.2, 0.1)
     },
+    **{
+        f"attention, delta {delta:g}": lambda delta=delta, **o: AttentionTreeClassifier(
+            delta=delta, **o
+        )
+        for delta in (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+    },
+    "attention, delta 0.6, 10 candidates": lambda **o: AttentionTreeClassifier(
+        n_candidates=10, **o
+    ),
     "relaxed, rho 1.2, 3 trees": lambda **o: RelaxedHierarchyClassifier(rho=1.2, n_trees=3, **o),
     "one-vs-one": lambda **o: OneVsOneClassifier(probability=False, **o),
     "DAGSVM": lambda **o: DAGSVMClassifier(**o),
@@ -96,7 +108,14 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     for name in names:
         prepare(data, name)
     # A key on all splits, then the next: what is cut short has whole rows in its table.
-    places = [(name, split, key) for key in KEYS for name in names for split in range(n_splits)]
+    wanted = os.environ.get("KEYS_KEY", "")
+    places = [
+        (name, split, key)
+        for key in KEYS
+        for name in names
+        for split in range(n_splits)
+        if wanted in key and (not key.startswith("attention") or has_columns(name))
+    ]
     cells = Parallel(n_jobs)(delayed(measure_cell)(*place) for place in places)
     return {"n_splits": n_splits, "cells": [row for rows in cells for row in rows]}
 
@@ -145,6 +164,9 @@ def prepare(data: Path, name: str) -> None:
         np.save(cached, feature.transform(images))
     rows = np.load(cached)
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-12)
+    if has_columns(name):
+        np.savez(path, values=(rows * 4096).astype(np.float16), y=y)
+        return
     products = {
         "caltech101 words, map": lambda: gram(rows, "chi2"),
         "caltech101 words, exp-chi2": lambda: exponential_chi2_kernel(rows, n_jobs=-1),
@@ -153,6 +175,11 @@ def prepare(data: Path, name: str) -> None:
     }[name]()
     upper = np.triu_indices(len(y))
     np.savez(path, values=np.round(products[upper] * 65535).astype(np.uint16), y=y)
+
+
+def has_columns(name: str) -> bool:
+    """Whether the rows have columns that mean something, as boosting needs."""
+    return name in DEEP or "rows" in name
 
 
 def place_of(name: str) -> Path:
@@ -165,6 +192,9 @@ def load_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
         values, y = saved["values"], saved["y"]
     if name in DEEP:
         return scale_rows(values), y
+    if has_columns(name):
+        rows = values.astype(np.float32)
+        return rows / rows.sum(axis=1, keepdims=True), y
     products = np.empty((len(y), len(y)), dtype=np.float32)
     upper = np.triu_indices(len(y))
     products[upper] = values / np.float32(65535)
@@ -189,7 +219,7 @@ def cut_split(name: str, values: np.ndarray, train: np.ndarray, test: np.ndarray
     """Return training and test rows as the keys take them."""
     if CLASSICAL.get(name) == "precomputed":
         return [values[np.ix_(rows, train)] for rows in (train, test)]
-    if name in DEEP:
+    if has_columns(name):
         return [values[train], values[test]]
     both = np.concatenate([train, test])
     rows = rotate(values[np.ix_(both, both)], len(train))

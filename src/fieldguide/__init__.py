@@ -12,17 +12,25 @@ if TYPE_CHECKING:
     from fieldguide.describe import AgglomerativeTree
     from fieldguide.features import DeepFeatures
     from fieldguide.guide import Guide
-    from fieldguide.identify import OneVsAllClassifier
+    from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
 
 _HOME = {
     "AgglomerativeTree": "fieldguide.describe",
+    "AttentionTreeClassifier": "fieldguide.identify",
     "Collection": "fieldguide.collection",
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
     "OneVsAllClassifier": "fieldguide.identify",
 }
 
-__all__ = ["AgglomerativeTree", "Collection", "DeepFeatures", "Guide", "OneVsAllClassifier"]
+__all__ = [
+    "AgglomerativeTree",
+    "AttentionTreeClassifier",
+    "Collection",
+    "DeepFeatures",
+    "Guide",
+    "OneVsAllClassifier",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -141,7 +141,7 @@ def build(
         str,
         typer.Option(
             help="How images are named: 'ova' (one-vs-all), 'ovo' (one-vs-one), or a tree: "
-            "'relaxed', 'cut', 'confusion' or 'dag'."
+            "'attention', 'relaxed', 'cut', 'confusion' or 'dag'."
         ),
     ] = "ova",
     embedder: Embedder = None,

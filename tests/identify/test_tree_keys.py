@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import (
+    AttentionTreeClassifier,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
@@ -23,6 +24,7 @@ from fieldguide.identify.tree_key import fit_node_scales
 from fieldguide.svm import Problems, Question
 
 KEYS = (
+    AttentionTreeClassifier,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
@@ -44,6 +46,8 @@ def make_all(kernel="linear", **options):
         if key_type is ConfusionTreeClassifier:
             yield key_type(levels=2, kernel=kernel, **options)
             continue
+        if key_type is AttentionTreeClassifier and kernel == "precomputed":
+            continue  # it grows on columns
         for search in SEARCHES:
             yield key_type(kernel=kernel, search=search, **options)
 
@@ -88,7 +92,13 @@ def test_threads_and_names_change_nothing(key_type, seed):
 
 
 @pytest.mark.parametrize(
-    "key_type", [DAGSVMClassifier, NormalizedCutTreeClassifier, RelaxedHierarchyClassifier]
+    "key_type",
+    [
+        AttentionTreeClassifier,
+        DAGSVMClassifier,
+        NormalizedCutTreeClassifier,
+        RelaxedHierarchyClassifier,
+    ],
 )
 def test_greedy_follows_the_signs(key_type, seed):
     X, y = blobs(seed)
@@ -174,7 +184,10 @@ def test_confusion_tree_ends_in_sets_of_classes():
     assert deep.evaluations(X[is_new]).max() <= 9
 
 
-@pytest.mark.parametrize("key_type", [NormalizedCutTreeClassifier, RelaxedHierarchyClassifier])
+@pytest.mark.parametrize(
+    "key_type",
+    [AttentionTreeClassifier, NormalizedCutTreeClassifier, RelaxedHierarchyClassifier],
+)
 def test_shortlists_come_near_one_vs_all_on_digits(key_type):
     X, y = load_digits(return_X_y=True)
     X, is_new = X / 16, np.arange(len(y)) % 3 == 0

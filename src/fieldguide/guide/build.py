@@ -37,6 +37,7 @@ from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
 from fieldguide.guide.visual_words import stage_visual_words
 from fieldguide.identify import (
+    AttentionTreeClassifier,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
     HeldOut,
@@ -49,6 +50,7 @@ from fieldguide.identify import (
 KEYS: dict[str, Any] = {
     "ova": OneVsAllClassifier,
     "ovo": OneVsOneClassifier,
+    "attention": AttentionTreeClassifier,
     "relaxed": RelaxedHierarchyClassifier,
     "cut": NormalizedCutTreeClassifier,
     "confusion": ConfusionTreeClassifier,

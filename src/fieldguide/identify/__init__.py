@@ -1,5 +1,6 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
+from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
 from fieldguide.identify.cost import relative_complexity
@@ -13,6 +14,7 @@ from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
 __all__ = [
+    "AttentionTreeClassifier",
     "ConfusionTreeClassifier",
     "DAGSVMClassifier",
     "DecisionGraph",

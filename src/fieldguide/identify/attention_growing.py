@@ -36,9 +36,10 @@ from fieldguide.identify.boosting import boost, gather, probability, split_class
 from fieldguide.svm import Question
 
 # Why a leaf is a leaf.
-PURE, FEW, DEEP, UNPARTED, STALLED, CAPPED = range(6)
+PURE, FEW, DEEP, UNPARTED, STALLED, CAPPED, PRUNED = range(7)
 
 Decide = Callable[[Question, np.ndarray], np.ndarray]
+Judge = Callable[[Question, np.ndarray], float]
 
 
 class AttentionTree(NamedTuple):
@@ -62,7 +63,7 @@ class AttentionTree(NamedTuple):
     leaf_depth: np.ndarray  # (n_leaves,) one more than its parent's
     leaf_start: np.ndarray  # (n_leaves + 1,)
     leaf_rows: np.ndarray  # int32
-    leaf_cause: np.ndarray  # (n_leaves,) int8: PURE, FEW, DEEP, UNPARTED, STALLED or CAPPED
+    leaf_cause: np.ndarray  # (n_leaves,) int8: PURE to PRUNED
     is_capped: bool  # whether the cap on nodes ended the growing
 
     @property
@@ -106,6 +107,15 @@ class _Waiting(NamedTuple):
     depth: int
     parent: int
     is_right: bool
+
+
+class _Attempt(NamedTuple):
+    """Two super-classes and what boosting made of them."""
+
+    routed: Routed
+    feature: int
+    threshold: int
+    n_stumps: int
 
 
 class _Split(NamedTuple):
@@ -152,6 +162,8 @@ def grow_attention_tree(
     max_kept: float = 0.9,
     max_nodes: int = 5000,
     decide: Decide | None = None,
+    n_candidates: int = 1,
+    judge: Judge | None = None,
     n_jobs: int = 1,
 ) -> AttentionTree:
     """Grow a tree, wave by wave.
@@ -187,6 +199,10 @@ def grow_attention_tree(
         Takes the problem of a node and the rows of the node, and returns p(right) of each: the
         children then receive the rows as it says, and not as the boosted classifier does. It is
         called from several threads.
+    n_candidates, judge : int and callable, optional
+        So many features that part the classes best are tried, each with its own super-classes and
+        its own boosting; ``judge`` takes the problem of a node and the rows of the node, and the
+        largest value wins, of equals the first. It is called from several threads.
     n_jobs : int
         Threads; the tree does not depend on it.
 
@@ -205,6 +221,7 @@ def grow_attention_tree(
     check_number(owner, "min_samples", min_samples, 1, 2**31 - 1, integer=True)
     check_number(owner, "max_kept", max_kept, 0, 1)
     check_number(owner, "max_nodes", max_nodes, 0, 2**31 - 1, integer=True)
+    check_number(owner, "n_candidates", n_candidates, 1, 2**31 - 1, integer=True)
     index = np.asarray(index)
     n = len(binned.levels)
     if index.shape != (n,) or not n or index.min() < 0 or index.max() >= n_classes:
@@ -215,7 +232,7 @@ def grow_attention_tree(
     own = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     grower = _Grower(
         *(binned, index, n_classes, own, delta, n_rounds, gamma, link_scale),
-        *(max_depth, min_samples, max_kept, decide),
+        *(max_depth, min_samples, max_kept, decide, n_candidates if judge else 1, judge),
     )
     # Rows in the order of their classes stay so in every node, and splits are found sooner.
     order = np.argsort(index, kind="stable").astype(np.int32)
@@ -240,6 +257,110 @@ def grow_attention_tree(
     return _to_tree(nodes, leaves, index, n_classes)
 
 
+def split_once(
+    index: np.ndarray, side: np.ndarray, n_classes: int, depth: int = 1
+) -> AttentionTree:
+    """Return a tree of one node that parts rows by their classes; ``side`` is −1 or +1 of each.
+
+    For rows that no stump can part.
+    """
+    order = np.argsort(index, kind="stable").astype(np.int32)
+    labels = side[index[order]].astype(np.int8)
+    ones = np.ones(len(order))
+    parts = [(order[labels == way], ones[labels == way]) for way in (-1, 1)]
+    node = _Waiting(order, ones, depth, -1, False)
+    leaves = [
+        (_Waiting(*part, depth + 1, 0, bool(is_right)), UNPARTED)
+        for is_right, part in enumerate(parts)
+    ]
+    split = _Split(labels, parts[0], parts[1], -1, 0, 0)
+    return _to_tree([(node, split)], leaves, index, n_classes)
+
+
+def prune_attention_tree(
+    tree: AttentionTree, margins: np.ndarray, held_out: np.ndarray, index: np.ndarray
+) -> AttentionTree:
+    """Make leaves of the nodes below which held-out rows are named no better than by a leaf.
+
+    From the bottom on, a node becomes a leaf where that makes no more errors than its subtree as
+    it then is; the root stays. Of all trees that can be cut out of this one from its root, none
+    makes fewer errors on the held-out rows, and none with as few is smaller.
+
+    Parameters
+    ----------
+    tree : AttentionTree
+        With a node.
+    margins : array of shape (m, n_nodes)
+        Of held-out rows at every node; above 0 goes right.
+    held_out : array of shape (m,)
+        Their classes.
+    index : array of shape (n,)
+        Classes of the rows that the tree was grown on.
+    """
+    n_nodes, n_classes = tree.n_nodes, tree.leaf_counts.shape[1]
+    owner = np.repeat(np.arange(n_nodes), np.diff(tree.start))
+    counts = np.zeros((n_nodes, n_classes))
+    np.add.at(counts, (owner, index[tree.rows]), tree.weights)
+    counts *= np.diff(tree.start)[:, None]
+    at: dict[int, np.ndarray] = {0: np.arange(len(held_out))}
+    for j in range(n_nodes):
+        here = at[j]
+        is_right = margins[here, j] > 0
+        at[int(tree.left[j])], at[int(tree.right[j])] = here[~is_right], here[is_right]
+    leaf_class = np.asarray(tree.leaf_counts.argmax(axis=1))
+    errors = {
+        -1 - leaf: np.count_nonzero(held_out[at[-1 - leaf]] != name)
+        for leaf, name in enumerate(leaf_class)
+    }
+    is_kept = np.ones(n_nodes, dtype=bool)
+    for j in range(n_nodes - 1, -1, -1):
+        below = errors[int(tree.left[j])] + errors[int(tree.right[j])]
+        alone = np.count_nonzero(held_out[at[j]] != counts[j].argmax())
+        is_kept[j] = j == 0 or below < alone
+        errors[j] = below if is_kept[j] else alone
+    return _cut(tree, is_kept, counts)
+
+
+def _cut(tree: AttentionTree, is_kept: np.ndarray, counts: np.ndarray) -> AttentionTree:
+    """Return the tree with leaves in the place of nodes that are not kept."""
+    nodes, number = [0], {0: 0}
+    ends: list[int] = []
+    for j in nodes:  # grows while it is read
+        for child in (int(tree.left[j]), int(tree.right[j])):
+            if child >= 0 and is_kept[child]:
+                number[child] = len(nodes)
+                nodes.append(child)
+            else:
+                number[child] = -1 - len(ends)
+                ends.append(child)
+    node_rows, leaf_rows = [tree.rows_of(j) for j in nodes], [tree.rows_of(e) for e in ends]
+    own = np.concatenate([np.arange(tree.start[j], tree.start[j + 1]) for j in nodes])
+    old_counts = tree.leaf_counts.toarray()
+    return tree._replace(
+        left=np.array([number[int(tree.left[j])] for j in nodes], dtype=np.int32),
+        right=np.array([number[int(tree.right[j])] for j in nodes], dtype=np.int32),
+        **{
+            name: getattr(tree, name)[nodes]
+            for name in ("depth", "feature", "threshold", "n_stumps")
+        },
+        start=_starts(node_rows),
+        rows=np.concatenate(node_rows),
+        labels=tree.labels[own],
+        weights=tree.weights[own],
+        leaf_counts=csr_array(
+            np.stack([counts[e] if e >= 0 else old_counts[-1 - e] for e in ends])
+        ),
+        leaf_depth=np.array(
+            [tree.depth[e] if e >= 0 else tree.leaf_depth[-1 - e] for e in ends], dtype=np.int32
+        ),
+        leaf_start=_starts(leaf_rows),
+        leaf_rows=np.concatenate(leaf_rows),
+        leaf_cause=np.array(
+            [PRUNED if e >= 0 else tree.leaf_cause[-1 - e] for e in ends], dtype=np.int8
+        ),
+    )
+
+
 class _Grower(NamedTuple):
     """What all nodes of a tree share."""
 
@@ -255,6 +376,8 @@ class _Grower(NamedTuple):
     min_samples: int
     max_kept: float
     decide: Decide | None
+    n_candidates: int
+    judge: Judge | None
 
     def find_end(self, part: _Waiting) -> int | None:
         """Return why a part is a leaf before anything is asked of it, if it is one."""
@@ -270,24 +393,16 @@ class _Grower(NamedTuple):
         cause = self.find_end(part)
         if cause is not None:
             return cause
-        rows, weight, classes = part.rows, part.weight, self.class_of[part.rows]
-        subset = gather(self.binned, rows)
-        feature, threshold, sign = -1, 0, 2 * classes - 1
-        if self.n_classes > 2:
-            groups = split_classes(subset, classes, self.n_classes, weight, n_jobs=n_threads)
-            if groups is None:
-                return UNPARTED
-            feature, threshold, sign = groups.feature, groups.threshold, groups.side[classes]
-        boosted = boost(
-            *(subset, sign, weight),
-            n_rounds=self.n_rounds,
-            gamma=self.gamma,
-            n_jobs=n_threads,
-        )
-        routed = route(probability(boosted.score, self.link_scale), self.delta)
-        labels = routed.labels
-        if not ((labels > 0).any() and (labels < 0).any()):
+        rows = part.rows
+        tried = self._try_groups(part, n_threads)
+        if not tried:
             return UNPARTED
+        best = tried[0]
+        if len(tried) > 1:
+            assert self.judge is not None
+            worth = [self.judge(_ask(rows, attempt.routed.labels), rows) for attempt in tried]
+            best = tried[int(np.argmax(worth))]
+        routed, labels = best.routed, best.routed.labels
         if self.decide is not None:
             routed = route(self.decide(_ask(rows, labels), rows), self.delta)
         to_left, to_right = routed.left > 0, routed.right > 0
@@ -301,13 +416,48 @@ class _Grower(NamedTuple):
             labels,
             (rows[to_left], left[to_left]),
             (rows[to_right], right[to_right]),
-            *(feature, threshold, len(boosted.stumps.alpha)),
+            *(best.feature, best.threshold, best.n_stumps),
         )
+
+    def _try_groups(self, part: _Waiting, n_threads: int) -> list[_Attempt]:
+        """Return one attempt, or several, that have decided rows on both sides."""
+        rows, weight, classes = part.rows, part.weight, self.class_of[part.rows]
+        subset = gather(self.binned, rows)
+        groups: list[tuple[int, int, np.ndarray]] = []
+        if self.n_classes == 2:
+            groups.append((-1, 0, 2 * classes - 1))
+        else:
+            skip: list[int] = []
+            seen: set[bytes] = set()
+            for _ in range(self.n_candidates):
+                found = split_classes(
+                    *(subset, classes, self.n_classes, weight), skip=tuple(skip), n_jobs=n_threads
+                )
+                if found is None:
+                    break
+                skip.append(found.feature)
+                if found.side.tobytes() not in seen:
+                    seen.add(found.side.tobytes())
+                    groups.append((found.feature, found.threshold, found.side[classes]))
+        tried = []
+        for feature, threshold, sign in groups:
+            boosted = boost(
+                *(subset, sign, weight),
+                n_rounds=self.n_rounds,
+                gamma=self.gamma,
+                n_jobs=n_threads,
+            )
+            routed = route(probability(boosted.score, self.link_scale), self.delta)
+            if (routed.labels > 0).any() and (routed.labels < 0).any():
+                n_stumps = len(boosted.stumps.alpha)
+                tried.append(_Attempt(routed, feature, threshold, n_stumps))
+        return tried
 
 
 def _ask(rows: np.ndarray, labels: np.ndarray) -> Question:
     is_decided = labels != 0
-    return Question(rows[is_decided], labels[is_decided].astype(np.float64))
+    order = np.argsort(rows[is_decided])  # a problem of all rows has them in their own order
+    return Question(rows[is_decided][order], labels[is_decided][order].astype(np.float64))
 
 
 def _to_tree(

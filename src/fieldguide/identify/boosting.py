@@ -217,6 +217,7 @@ def split_classes(
     n_classes: int,
     weight: np.ndarray | None = None,
     *,
+    skip: tuple[int, ...] = (),
     n_jobs: int = 1,
 ) -> ClassSplit | None:
     """Return the classes of some rows as two super-classes; None where no question parts the rows.
@@ -230,10 +231,15 @@ def split_classes(
     n_classes : int
     weight : array of shape (m,), optional
         Above 0; 1 by default.
+    skip : tuple of int
+        Features that are not asked about.
     n_jobs : int
         Threads, each with its own features; the split does not depend on it.
     """
-    if not len(subset.features):
+    high = subset.high.copy()
+    skipped = np.flatnonzero(np.isin(subset.features, skip))
+    high[skipped] = subset.low[skipped]
+    if len(skipped) == len(subset.features):
         return None
     m = len(subset.rows)
     counts = count_weights(np.ones(m) if weight is None else np.asarray(weight, dtype=np.float64))
@@ -241,7 +247,7 @@ def split_classes(
     exact = counts.astype(np.float64)
     whole = np.bincount(group, weights=exact)
     with _open_search(subset, n_jobs) as search:
-        found = search(_boosting.find_split, group, exact, whole, subset.low, subset.high)
+        found = search(_boosting.find_split, group, exact, whole, subset.low, high)
     entropy, place, threshold = min(found, key=lambda split: split[0])
     left, right = np.zeros((2, len(present)))
     block = subset.blocks[place // WIDTH]

@@ -29,7 +29,7 @@ from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
 from fieldguide.identify.flat import fit_scale
 from fieldguide.identify.graph import DecisionGraph, read_graph
-from fieldguide.identify.growing import Plan, build_graph, join, plant
+from fieldguide.identify.growing import build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.serving import FastShortlist, FastWalker
@@ -174,7 +174,7 @@ class TreeKey(Key):
             X, self.kernel, self.gamma, loss="hinge", tol=self.tol, n_jobs=self.n_jobs, seed=seed
         )
         self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
-        plan = plant([self._plan(problems, index, self.C_, tree) for tree in range(self.n_trees)])
+        plan = self._plan_trees(problems, index)
         asked = problems.changed(loss=default_loss(self.kernel))
         nodes = asked.solve(plan.questions(index), C=self.C_)
         flat = self._train_flat(problems, index, None)
@@ -187,8 +187,12 @@ class TreeKey(Key):
         return self
 
     @abstractmethod
-    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
+    def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Any:
         """Return which classes go which way at each node; ``tree`` is its number, from 0."""
+
+    def _plan_trees(self, problems: Problems, index: np.ndarray) -> Any:
+        """Return the plan of all trees together: a ``Plan`` or what has its methods."""
+        return plant([self._plan(problems, index, self.C_, tree) for tree in range(self.n_trees)])
 
     def _check_own(self) -> None:
         """Refuse arguments of the key's own that make no sense."""
@@ -385,7 +389,7 @@ class TreeKey(Key):
         )
 
     def _calibrate(
-        self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
+        self, problems: Problems, plan: Any, nodes: Trained, index: np.ndarray, seed: int
     ) -> None:
         """Fit all that needs held-out rows, and keep what is said of those."""
         self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
@@ -491,7 +495,7 @@ class TreeKey(Key):
         return chosen
 
     def _hold_out(
-        self, problems: Problems, plan: Plan, nodes: Trained, index: np.ndarray, seed: int
+        self, problems: Problems, plan: Any, nodes: Trained, index: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """Return rows, and their margins at every node and class when their fold is left out.
 

@@ -208,7 +208,7 @@ class Problems:
                 return linear.alpha * sign, linear.w, linear.b, linear.gap
             found = solve_kernel(
                 *(self._gram, sign, C * weight),
-                rows=None if len(rows) == self.n else rows,
+                rows=None if np.array_equal(rows, np.arange(self.n)) else rows,
                 beta0=first,
                 tol=self.tol,
                 max_steps=self.max_steps,

@@ -1,0 +1,639 @@
+"""The attention tree of Panda and Roy: easy rows are decided early, hard ones go on.
+
+A tree is grown by boosting (:mod:`fieldguide.identify.attention_growing`): at each node the rows
+of which the boosted classifier is sure go one way, the others both ways. The node's SVM is trained
+on the sure rows alone, with the side they were sent to as its target, and decides at test time.
+Rows of one class may come to leaves at different depths: that is the point of the method.
+
+With ``search="greedy"`` and every option at its default this is the method as printed. Beyond it:
+the searches of every key, children that receive the rows as the SVM sends them, several candidate
+splits, pruning, several trees, and kinds that are added to a fitted tree.
+
+A kernel node may take fewer support vectors (Eq. 4): among values of C whose held-out accuracy is
+near the best, the one with the least cost of ruling out a class,
+
+    c = f⁻ N / |Z⁺| + f⁺ N / |Z⁻|,    f± = |Z±| / (|Z⁺| + |Z⁻|)
+
+=====  ==========================================================
+N      support vectors of the node
+|Z±|   classes with decided rows on the right and on the left
+=====  ==========================================================
+
+Reference: P. Panda, K. Roy, "Attention Tree: learning hierarchies of visual features for
+large-scale image recognition".
+"""
+
+import warnings
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import expit, xlogy
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._random import spawn_generators
+from fieldguide.errors import FieldguideWarning
+from fieldguide.identify import search as searches
+from fieldguide.identify.attention_growing import (
+    AttentionTree,
+    grow_attention_tree,
+    prune_attention_tree,
+    split_once,
+)
+from fieldguide.identify.binning import Binned, bin_features
+from fieldguide.identify.bipartition import bipartition
+from fieldguide.identify.evidence import fit_evidence
+from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
+from fieldguide.identify.key import default_loss
+from fieldguide.identify.routed_plan import RoutedPlan, graft, plant_trees, renumber
+from fieldguide.identify.tree_key import N_FOLDS, TreeKey, fit_node_scales
+from fieldguide.svm import (
+    Functions,
+    LinearFunctions,
+    Problems,
+    Question,
+    Trained,
+    warn_open_gaps,
+)
+from fieldguide.svm.folds import deal_folds
+from fieldguide.svm.functions import pool_functions
+
+_GROWING_TOL = 1e-2  # who goes where needs no exact hyperplane
+_SVM_LINK = 4.0  # rows outside the margin, |f| ≥ 1, are decided for every delta up to 0.98
+_JUDGE_FOLDS = 3
+_C_FACTORS = (1.0, 0.3, 3.0, 0.1, 10.0)  # of the C of a kernel node; of equal costs the first
+# Of trees after the first. Two thirds of the rows instead were worse with best-first search on
+# Caltech-101 and CUB-200, and the same with shortlists.
+_COLUMN_SHARE = 0.5
+
+
+class AttentionTreeClassifier(TreeKey):
+    """A tree of SVMs, grown by boosting, in which hard rows go both ways.
+
+    Parameters
+    ----------
+    delta : float
+        In [0.5, 1): how sure boosting must be of a row to send it one way. At 0.5 no row goes both
+        ways; the larger it is, the more do, and the larger the tree.
+    n_rounds : int
+        Stumps of a node.
+    max_depth : int
+        Levels of inner nodes.
+    max_error : float
+        Largest weighted error of a stump, γ of the paper; boosting ends before a worse one.
+    min_samples : int
+        A node with fewer rows is a leaf.
+    link_scale : float
+        p(+1) = 1 / (1 + exp(−link_scale · H)) of the boosted score H: 1 is as printed, 2 the
+        logit that AdaBoost fits.
+    route : {"boost", "svm"}
+        Who says where the rows of a node go: the boosted classifier, as printed, or the node's
+        SVM, with p(+1) = 1 / (1 + exp(−4 f)), so that training sees what testing sees.
+    n_candidates : int
+        Features that part the classes best, each of which makes two super-classes; where there are
+        several, the one is kept whose SVM tells most about the class of rows it has not seen.
+    prune : float
+        Share of the rows that is kept from the growing; a node below which they are named no
+        better than by a leaf is cut off. 0 cuts nothing.
+    support_tolerance : float, optional
+        Of kernel nodes: how much held-out accuracy of a node may be given up for fewer support
+        vectors; by default every node has the same C.
+    max_nodes : int
+        Once there are so many nodes, what is left are leaves, and a warning says so.
+    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
+n_jobs, random_state
+        As of every tree key; see :class:`TreeKey`. Boosting works on the columns of the rows for
+        every kernel, so that "precomputed" is not possible. The second and later trees are grown
+        on a random half of the columns each.
+
+    Notes
+    -----
+    A root that no stump can part is parted by its classes, in two groups that are alike within,
+    and a warning says so.
+
+    The key keeps its training rows for :meth:`add_kind`, by reference if they are a float32 or
+    float64 array in C order, and the numbers of the rows at every node; :meth:`to_state` leaves
+    both out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import AttentionTreeClassifier
+    >>> X = np.repeat(np.eye(4), 6, axis=0) + np.random.default_rng(0).normal(0, 0.1, (24, 4))
+    >>> key = AttentionTreeClassifier(C=10.0).fit(X, np.repeat(list("abcd"), 6))
+    >>> key.predict(np.eye(4)).tolist()
+    ['a', 'b', 'c', 'd']
+    """
+
+    def __init__(
+        self,
+        delta: float = 0.6,
+        n_rounds: int = 50,
+        max_depth: int = 30,
+        max_error: float = 0.48,
+        min_samples: int = 2,
+        link_scale: float = 1.0,
+        route: str = "boost",
+        n_candidates: int = 1,
+        prune: float = 0.0,
+        support_tolerance: float | None = None,
+        max_nodes: int = 5000,
+        C: float | str = 1.0,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        tol: float = 1e-3,
+        search: str = "shortlist",
+        tolerance: float | str = "auto",
+        max_loss: float = 0.01,
+        max_cost: float | None = None,
+        max_classes: int = 16,
+        budget: int | None = None,
+        n_trees: int = 1,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.delta = delta
+        self.n_rounds = n_rounds
+        self.max_depth = max_depth
+        self.max_error = max_error
+        self.min_samples = min_samples
+        self.link_scale = link_scale
+        self.route = route
+        self.n_candidates = n_candidates
+        self.prune = prune
+        self.support_tolerance = support_tolerance
+        self.max_nodes = max_nodes
+        super().__init__(
+            *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
+            *(max_classes, budget, n_trees, n_jobs, random_state),
+        )
+
+    _grown: tuple[Any, np.ndarray, RoutedPlan]  # rows, their classes, the plan; for add_kind
+
+    def add_kind(self, X: Any, y: Any) -> Self:
+        """Teach the fitted key new kinds without training it again.
+
+        The new rows go down the tree to their leaves, and only these grow: on the new rows and the
+        training rows that were there. The new nodes and the one-vs-all functions of the new kinds
+        are trained; all other functions stay as they are, bit for bit. Scales and evidence of the
+        new nodes are fitted to held-out rows; ``held_out_``, ``doubts_`` and ``tolerance_`` stay
+        what they were without the new kinds, so fit again once these have become many.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_features)
+        y : array of shape (n,)
+            Kinds that the key does not know yet.
+
+        Examples
+        --------
+        >>> X = np.repeat(np.eye(4), 6, axis=0) + np.random.default_rng(0).normal(0, 0.1, (24, 4))
+        >>> y = np.repeat(list("abcd"), 6)
+        >>> key = AttentionTreeClassifier(C=10.0).fit(X[:18], y[:18]).add_kind(X[18:], y[18:])
+        >>> key.predict(np.eye(4)).tolist()
+        ['a', 'b', 'c', 'd']
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_grown"):
+            raise InvalidArgument(
+                f"This {type(self).__name__} was opened from a file, which holds no training "
+                "rows; fit it again to add kinds."
+            )
+        X = self._read_rows(X)
+        labels = self._read_new_labels(X, y)
+        old_X, old_index, plan = self._grown
+        classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
+        place = np.searchsorted(classes, self.classes_)
+        added = np.searchsorted(classes, np.unique(labels))
+        index = np.concatenate([place[old_index], np.searchsorted(classes, labels)])
+        rows = _stack(old_X, X)
+        graph = self.graph_
+        plan = renumber(plan, place, index, len(classes))
+        wider, n_old = self._graft(plan, graph, rows, X, len(old_index)), graph.n_nodes
+        functions = graph.functions
+        problems = Problems(
+            rows,
+            self.kernel,
+            None if isinstance(functions, LinearFunctions) else functions.gamma,
+            loss=default_loss(self.kernel),
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+        )
+        every = np.arange(len(index))
+        questions = [wider.ask(node) for node in range(n_old, wider.n_nodes)]
+        questions += [Question(every, np.where(index == c, 1.0, -1.0)) for c in added]
+        trained = problems.solve(questions, C=self.C_)
+        order = np.concatenate([place, added]).argsort()
+        n_new = wider.n_nodes - n_old
+        self.graph_ = self._widen(
+            graph,
+            wider,
+            _join_functions(functions, problems, trained, n_old, n_new, order),
+            _margins_of(problems, wider, n_old, self.C_),
+            X,
+            place,
+        )
+        self.classes_, self._grown = classes, (rows, index, wider)
+        if self.held_out_ is not None:
+            self.held_out_ = self.held_out_._replace(answer=place[self.held_out_.answer])
+        warn_open_gaps(type(self).__name__, trained.gaps, self.tol, "lower C or raise tol")
+        return self
+
+    # -- growing --------------------------------------------------------------------------
+
+    def _check_own(self) -> None:
+        owner = type(self).__name__
+        is_number = isinstance(self.delta, (int, float)) and not isinstance(self.delta, bool)
+        if not (is_number and 0.5 <= self.delta < 1):
+            raise InvalidArgument(f"delta of {owner} must be in [0.5, 1); got {self.delta!r}.")
+        check_number(owner, "n_rounds", self.n_rounds, 1, 10**6, integer=True)
+        check_number(owner, "max_depth", self.max_depth, 1, 10**6, integer=True)
+        check_number(owner, "max_error", self.max_error, 0, 0.5)
+        check_number(owner, "min_samples", self.min_samples, 1, 10**9, integer=True)
+        check_number(owner, "link_scale", self.link_scale, 1e-6, 1e6)
+        check_choice(owner, "route", self.route, ("boost", "svm"))
+        check_number(owner, "n_candidates", self.n_candidates, 1, 10**6, integer=True)
+        check_number(owner, "prune", self.prune, 0, 0.9)
+        check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
+        if self.support_tolerance is not None:
+            check_number(owner, "support_tolerance", self.support_tolerance, 0, 1)
+        if self.kernel == "precomputed":
+            raise InvalidArgument(
+                f'{owner} grows on the columns of the rows, which the kernel "precomputed" does '
+                "not have; give the rows and a kernel by name."
+            )
+
+    def _plan_trees(self, problems: Problems, index: np.ndarray) -> RoutedPlan:
+        binned = bin_features(problems.X, n_jobs=self.n_jobs)
+        trees = []
+        for tree in range(self.n_trees):
+            trees.append(self._plan(problems, index, self.C_, tree, binned))
+        plan = plant_trees(trees, index, len(self.classes_))
+        if self.support_tolerance is not None and self.kernel != "linear":
+            factor = choose_support(problems, plan, self.C_, self.support_tolerance)
+            plan = plan._replace(C_factor=factor)
+        self._grown = problems.X, index, plan
+        return plan
+
+    def _plan(
+        self,
+        problems: Problems,
+        index: np.ndarray,
+        C: float,
+        tree: int,
+        binned: Binned | None = None,
+    ) -> AttentionTree:
+        assert binned is not None
+        n_classes, rng = len(self.classes_), spawn_generators(problems.seed, tree + 1)[tree]
+        columns = np.arange(binned.levels.shape[1])
+        if tree:
+            columns = np.sort(rng.permutation(columns)[: max(1, int(_COLUMN_SHARE * len(columns)))])
+            binned = Binned(np.ascontiguousarray(binned.levels[:, columns]), binned.cuts[columns])
+        grown = np.arange(len(index))
+        if self.prune:
+            grown = np.flatnonzero(~_set_apart(index, self.prune, rng))
+            binned = binned._replace(levels=binned.levels[grown])
+        loose = problems.changed(
+            tol=max(problems.tol, _GROWING_TOL), n_jobs=1, loss=default_loss(self.kernel)
+        )
+        made = self._grow(loose, binned, grown, index, n_classes, C)
+        self._warn_large(made)
+        if not made.n_nodes:
+            made = split_once(index[grown], _halve(problems, index, n_classes), n_classes)
+        named = made.feature >= 0
+        feature = np.where(named, columns[np.where(named, made.feature, 0)], -1)
+        made = made._replace(
+            rows=grown[made.rows], leaf_rows=grown[made.leaf_rows], feature=feature
+        )
+        if self.prune and len(grown) < len(index):
+            alone = plant_trees([made], index, n_classes)
+            trained = loose.solve(alone.questions(index), C=C)
+            rest = np.setdiff1d(np.arange(len(index)), grown)
+            margins = problems.evaluate(trained, rest)
+            made = prune_attention_tree(made, margins, index[rest], index)
+        return made
+
+    def _grow(
+        self,
+        problems: Problems,
+        binned: Binned,
+        rows: np.ndarray,
+        index: np.ndarray,
+        n_classes: int,
+        C: float,
+        max_depth: int | None = None,
+    ) -> AttentionTree:
+        """Grow a tree on some rows, whose levels are ``binned``; it numbers them from 0."""
+
+        def decide(question: Question, part: np.ndarray) -> np.ndarray:
+            asked = Question(rows[question.rows], question.sign)
+            trained = problems.solve([asked], C=C)
+            return expit(_SVM_LINK * problems.evaluate(trained, rows[part])[:, 0])
+
+        def judge(question: Question, part: np.ndarray) -> float:
+            asked = Question(rows[question.rows], question.sign)
+            return judge_split(problems, asked, rows[part], index, C)
+
+        return grow_attention_tree(
+            binned,
+            index[rows],
+            n_classes,
+            delta=self.delta,
+            n_rounds=self.n_rounds,
+            gamma=self.max_error,
+            link_scale=self.link_scale,
+            max_depth=self.max_depth if max_depth is None else max_depth,
+            min_samples=self.min_samples,
+            max_nodes=self.max_nodes,
+            decide=decide if self.route == "svm" else None,
+            n_candidates=self.n_candidates,
+            judge=judge if self.n_candidates > 1 else None,
+            n_jobs=self.n_jobs,
+        )
+
+    def _warn_large(self, tree: AttentionTree) -> None:
+        owner = type(self).__name__
+        if tree.is_capped:
+            warnings.warn(
+                f"{owner} has {tree.n_nodes} nodes: max_nodes was reached, and what was left are "
+                "leaves of several classes; lower delta, or raise max_nodes.",
+                FieldguideWarning,
+                stacklevel=6,
+            )
+        elif not tree.n_nodes:
+            warnings.warn(
+                f"Boosting of {owner} parts no rows at the root with delta={self.delta:g} and "
+                f"max_error={self.max_error:g}, and the classes were parted in two groups by "
+                "their means instead; lower delta, or give columns that tell more.",
+                FieldguideWarning,
+                stacklevel=6,
+            )
+
+    # -- new kinds ------------------------------------------------------------------------
+
+    def _read_new_labels(self, X: Any, y: Any) -> np.ndarray:
+        owner = type(self).__name__
+        labels = column_or_1d(y)
+        check_classification_targets(labels)
+        if len(labels) != X.shape[0]:
+            raise InvalidArgument(
+                f"add_kind of {owner} needs a label for each row; got {len(labels)} labels and "
+                f"{X.shape[0]} rows."
+            )
+        if (self.classes_.dtype.kind in "US") != (labels.dtype.kind in "US"):
+            raise InvalidArgument(
+                f"Labels of add_kind must be of the type of the known kinds, such as "
+                f"{self.classes_[0]!r}; got {labels[0]!r}."
+            )
+        known = np.intersect1d(labels, self.classes_)
+        if len(known):
+            raise InvalidArgument(
+                f"add_kind of {owner} takes kinds that it does not know yet; it knows "
+                f"{known[0]!r}: leave it out, or fit the key again with all rows."
+            )
+        return labels
+
+    def _graft(
+        self, plan: RoutedPlan, graph: DecisionGraph, rows: Any, X: Any, first: int
+    ) -> RoutedPlan:
+        """Send new rows down every tree and grow the leaves they come to; ``first`` is their first
+        number."""
+        index = plan.class_of
+        steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        trees: dict[int, AttentionTree] = {}
+        depths = graph.leaf_depths()[0]
+        margins = graph.functions.evaluate(X, self.n_jobs)
+        for root in graph.roots:
+            found = searches.walk(
+                graph._replace(roots=np.array([root], dtype=np.int32)), X, self.n_jobs, paths=True
+            )
+            assert found.used is not None
+            own = np.repeat(np.arange(X.shape[0]), np.diff(found.used.indptr))
+            nodes = found.used.indices
+            side = np.where(margins[own, nodes] > 0, 1, -1).astype(np.int8)
+            steps.append((nodes, first + own, side))
+            for leaf in np.unique(found.leaf).tolist():
+                part = np.concatenate(
+                    [plan.rows_of_leaf(leaf), first + np.flatnonzero(found.leaf == leaf)]
+                )
+                depth = max(1, self.max_depth - int(depths[leaf]))
+                trees[leaf] = self._grow_leaf(rows, part, index, plan.n_classes, first, depth)
+        way = tuple(np.concatenate(parts) for parts in zip(*steps, strict=True))
+        return graft(plan, (way[0], way[1], way[2]), trees)
+
+    def _grow_leaf(
+        self, X: Any, part: np.ndarray, index: np.ndarray, n_classes: int, first: int, depth: int
+    ) -> AttentionTree:
+        """Grow a tree on the old and new rows of a leaf; where none grows, part old from new."""
+        gamma = None
+        if not isinstance(self.graph_.functions, LinearFunctions):
+            gamma = self.graph_.functions.gamma
+        own = X[part]
+        problems = Problems(
+            own, self.kernel, gamma, loss=default_loss(self.kernel), tol=_GROWING_TOL
+        )
+        grow = partial(self._grow, problems, bin_features(own), np.arange(len(part)))
+        tree = grow(index[part], n_classes, self.C_, depth)
+        if not tree.n_nodes:
+            side = np.full(n_classes, -1)
+            side[np.unique(index[first:])] = 1
+            tree = split_once(index[part], side, n_classes)
+        return tree._replace(rows=part[tree.rows], leaf_rows=part[tree.leaf_rows])
+
+    def _widen(
+        self,
+        graph: DecisionGraph,
+        plan: RoutedPlan,
+        functions: Functions,
+        margins: np.ndarray,
+        X: Any,
+        place: np.ndarray,
+    ) -> DecisionGraph:
+        """Return the graph with the new nodes and classes; ``margins`` are of the new nodes."""
+        n_old = graph.n_nodes
+        index, colors = plan.class_of, plan.colors()
+        sides = plan.sides(index, np.arange(len(index)))[:, n_old:]
+        scale = np.concatenate([graph.scale, fit_node_scales(margins, sides)]).astype(np.float32)
+        class_logits = precision = None
+        if graph.has_evidence:
+            new_index = index[-X.shape[0] :]
+            seen = functions.evaluate(X, self.n_jobs)[:, :n_old] * graph.scale
+            means, own = find_spread(seen, new_index)
+            class_logits = np.zeros((plan.n_nodes, plan.n_classes), dtype=np.float32)
+            class_logits[:n_old, place] = graph.class_logits
+            class_logits[:n_old, np.unique(new_index)] = means.T
+            class_logits[n_old:], raw = fit_evidence(margins * scale[n_old:], index, colors[n_old:])
+            # Each node's spread is that of all rows now; new nodes trust themselves no more than
+            # others do, since the temperature is only known of these.
+            share = len(new_index) / len(index)
+            spread = (1 - share) * 0.5 / graph.precision + share * own
+            usual = np.minimum(raw, np.median(graph.precision))
+            precision = np.concatenate([np.minimum(0.5 / spread, MOST_PRECISION), usual])
+        return make_graph(
+            functions,
+            plan.left,
+            plan.right,
+            np.asarray(plan.counts.argmax(axis=1)),
+            plan.n_classes,
+            scale=scale,
+            leaf_counts=plan.counts,
+            colors=colors,
+            roots=plan.roots,
+            class_logits=class_logits,
+            precision=precision,
+            leaf_bonus=graph.leaf_bonus,
+        )
+
+
+def find_spread(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean log-odds of each kind, (n_kinds, n_nodes), and the variance within kinds."""
+    logits = np.clip(logits, -MOST_LOGIT, MOST_LOGIT).astype(np.float64)
+    kinds, own = np.unique(labels, return_inverse=True)
+    means = np.stack([logits[own == kind].mean(axis=0) for kind in range(len(kinds))])
+    n_free = max(len(labels) - len(kinds), 1)
+    return means, ((logits - means[own]) ** 2).sum(axis=0) / n_free
+
+
+def elimination_cost(n_support: Any, n_left: Any, n_right: Any) -> np.ndarray:
+    """Return c of Eq. 4: kernel values for each class that a node rules out, on average.
+
+    Examples
+    --------
+    >>> float(elimination_cost(60, 2, 4))
+    25.0
+    """
+    n_left, n_right = np.asarray(n_left, dtype=float), np.asarray(n_right, dtype=float)
+    share = n_left / (n_left + n_right)
+    return np.asarray(n_support) * (share / n_right + (1 - share) / n_left)
+
+
+def choose_support(problems: Problems, plan: RoutedPlan, C: float, tolerance: float) -> np.ndarray:
+    """Return the factor of C of each node: the cheapest that is nearly the most accurate."""
+    index = plan.class_of
+    problems = problems.changed(loss=default_loss(problems.kernel))
+    fold = deal_folds(index, _JUDGE_FOLDS, problems.seed)
+    n_right = np.zeros((len(_C_FACTORS), plan.n_nodes))
+    n_support = np.zeros((len(_C_FACTORS), plan.n_nodes))
+    n_decided = np.zeros(plan.n_nodes)
+    for k in range(_JUDGE_FOLDS):
+        held = np.flatnonzero(fold == k)
+        sides = plan.sides(index, held)
+        is_decided = np.abs(sides) == 1
+        n_decided += is_decided.sum(axis=0)
+        questions = plan.questions(index, (fold != k).astype(np.float64))
+        for c, factor in enumerate(_C_FACTORS):
+            margins = problems.evaluate(problems.solve(questions, C=C * factor), held)
+            n_right[c] += (is_decided & (margins * sides > 0)).sum(axis=0)
+    for c, factor in enumerate(_C_FACTORS):
+        n_support[c] = np.diff(problems.solve(plan.questions(index), C=C * factor).beta.indptr)
+    accuracy = n_right / np.maximum(n_decided, 1)
+    cost = elimination_cost(n_support, *plan.count_sides())
+    cost[accuracy < accuracy.max(axis=0) - tolerance - 1e-12] = np.inf
+    return np.array(_C_FACTORS)[cost.argmin(axis=0)]
+
+
+def judge_split(
+    problems: Problems, question: Question, rows: np.ndarray, index: np.ndarray, C: float
+) -> float:
+    """Return how many bits the side of a node's SVM tells about the class of rows it did not see.
+
+    Each fold of ``rows``, decided or not, is sent left or right by a function trained without it.
+    """
+    fold = np.full(len(index), -1)
+    fold[rows] = deal_folds(index[rows], _JUDGE_FOLDS, problems.seed)
+    is_right = np.zeros(len(rows), dtype=bool)
+    for k in range(_JUDGE_FOLDS):
+        is_used = fold[question.rows] != k
+        held = np.flatnonzero(fold[rows] == k)
+        signs = question.sign[is_used]
+        if not len(held):
+            continue
+        if np.ptp(signs) == 0 if len(signs) else True:
+            return -np.inf  # without this fold there is nothing to part
+        trained = problems.solve([Question(question.rows[is_used], signs)], C=C)
+        is_right[held] = problems.evaluate(trained, rows[held])[:, 0] > 0
+    counts = np.zeros((2, int(index.max()) + 1))
+    np.add.at(counts, (is_right.astype(int), index[rows]), 1)
+    return (_entropy(counts.sum(axis=0)) - sum(_entropy(side) for side in counts)) / len(rows)
+
+
+def _entropy(counts: np.ndarray) -> float:
+    """Return n H in bits."""
+    return float((xlogy(counts.sum(), counts.sum()) - xlogy(counts, counts).sum()) / np.log(2))
+
+
+def _set_apart(index: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Return True for a share of the rows of each class, never all of them."""
+    is_apart = np.zeros(len(index), dtype=bool)
+    for kind in np.unique(index):
+        rows = rng.permutation(np.flatnonzero(index == kind))
+        is_apart[rows[: min(len(rows) - 1, round(share * len(rows)))]] = True
+    return is_apart
+
+
+def _halve(problems: Problems, index: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return −1 or +1 for each class, in two groups that are alike within."""
+    distance = problems.mean_distances(index, n_classes)
+    mean = distance.mean()
+    alike = np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
+    return np.where(bipartition(alike, 0.3), 1, -1)
+
+
+def _stack(first: Any, second: Any) -> Any:
+    """Return the rows of both, of the type of the first."""
+    if issparse(first):
+        return csr_array(vstack([first, csr_array(second)]), dtype=first.dtype)
+    second = second.toarray() if issparse(second) else second
+    return np.concatenate([first, second.astype(first.dtype)])
+
+
+def _join_functions(
+    functions: Functions,
+    problems: Problems,
+    trained: Trained,
+    n_old: int,
+    n_new: int,
+    order: np.ndarray,
+) -> Functions:
+    """Return old nodes, new nodes, and the classes in their new ``order``.
+
+    ``trained`` are the new nodes, then the new classes.
+    """
+    n_functions = len(functions.intercept)
+    total = n_functions + len(trained.intercept)
+    news = np.arange(n_functions, total)
+    flat = np.concatenate([np.arange(n_old, n_functions), news[n_new:]])[order]
+    places = np.concatenate([np.arange(n_old), news[:n_new], flat])
+    if isinstance(functions, LinearFunctions):
+        new = problems.functions(trained)
+        assert isinstance(new, LinearFunctions)
+        coef = np.concatenate([functions.coef, new.coef])
+        return LinearFunctions(
+            coef[places], np.concatenate([functions.intercept, new.intercept])[places]
+        )
+    old = functions.coef
+    beta = csr_array(
+        (old.data, functions.support[old.indices], old.indptr), shape=(n_functions, problems.n)
+    )
+    return pool_functions(
+        functions.kernel,
+        functions.gamma,
+        problems.X,
+        csr_array(vstack([beta, trained.beta]))[places],
+        np.concatenate([functions.intercept, trained.intercept])[places],
+    )
+
+
+def _margins_of(problems: Problems, plan: RoutedPlan, first: int, C: float) -> np.ndarray:
+    """Return the margins of all rows at the nodes from ``first`` on, their fold left out."""
+    fold = deal_folds(plan.class_of, N_FOLDS, problems.seed)
+    margins = np.empty((len(fold), plan.n_nodes - first))
+    for k in range(N_FOLDS):
+        weight = (fold != k).astype(np.float64)
+        questions = [plan.ask(node, weight) for node in range(first, plan.n_nodes)]
+        held = np.flatnonzero(fold == k)
+        margins[held] = problems.evaluate(problems.solve(questions, C=C), held)
+    return margins

@@ -37,3 +37,16 @@ def test_rows_outside_the_matrix_are_refused(row, seed):
     problems, trained = train(np.random.default_rng(seed).normal(size=(50, 7)), 1, seed)
     with pytest.raises(InvalidArgument, match="rows must lie in 0 to 49"):
         problems.evaluate(trained, np.array([0, row]))
+
+
+def test_all_rows_in_another_order_are_the_same_question():
+    rng = np.random.default_rng(0)
+    X, order = rng.random((30, 4)), rng.permutation(30)
+    sign = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
+    problems = Problems(X, "intersection", loss="hinge", tol=1e-8)
+    plain, mixed = (
+        problems.solve([Question(rows, sign[rows])], C=10.0) for rows in (np.arange(30), order)
+    )
+    np.testing.assert_allclose(
+        problems.evaluate(mixed, order), problems.evaluate(plain, order), atol=1e-4
+    )

@@ -120,7 +120,7 @@ class Guide:
             texture, color joined by ``+``; see :class:`~fieldguide.features.FeatureStack`.
             "auto" is deep, unless that names too few specimens of a sample rightly and
             others do better.
-        key : {"ova", "ovo", "relaxed", "cut", "confusion", "dag"}
+        key : {"ova", "ovo", "relaxed", "attention", "cut", "confusion", "dag"}
             How new specimens are named: one-vs-all, one-vs-one, or one of the keys with a
             decision graph; see :mod:`fieldguide.identify`.
         n_jobs : int

@@ -13,7 +13,7 @@ def draw_curves(
     y: str,
     *,
     is_log: bool = False,
-    dots: Mapping[str, tuple[float, float]] | None = None,
+    level: tuple[str, float] | None = None,
 ) -> None:
     """Write curves that can be told apart without colour; nothing where matplotlib is missing."""
     try:
@@ -28,8 +28,8 @@ def draw_curves(
     for (name, points), marker in zip(curves.items(), MARKERS * 3, strict=False):
         xs, ys = zip(*sorted(points), strict=True)
         axes.plot(xs, ys, marker=marker, markersize=4, linewidth=1.2, label=name)
-    for name, (px, py) in (dots or {}).items():
-        axes.plot([px], [py], "k*", markersize=9, label=name)
+    if level is not None:
+        axes.axhline(level[1], color="black", linewidth=0.8, linestyle=":", label=level[0])
     if is_log:
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -35,6 +35,7 @@ PROBLEMS = (
     "keys_speed",
     "growth",
     "attention_pictures",
+    "added_kinds",
     "thousand_kinds",
     "boosting",
     "attention_growing",

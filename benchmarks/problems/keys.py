@@ -35,6 +35,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import t as student
 
+from benchmarks.curves import draw_curves
 from benchmarks.problems.caltech_features import gram, rotate
 from fieldguide._files import write_json
 from fieldguide.identify import (
@@ -51,6 +52,7 @@ from fieldguide.kernels import exponential_chi2_kernel, intersection_kernel
 from fieldguide.metrics import mean_class_accuracy
 
 CELLS = Path("out/bench/keys")
+PICTURES = Path("docs/pictures")
 SIZES = {"caltech101": (20, 10), "cub200": (12, 5)}
 DEEP = ("caltech101 deep", "cub200 deep")
 CLASSICAL = {
@@ -95,6 +97,7 @@ KEYS: dict[str, Any] = {
     "one-vs-one": lambda **o: OneVsOneClassifier(probability=False, **o),
     "DAGSVM": lambda **o: DAGSVMClassifier(**o),
 }
+SHORTLISTED = ("relaxed, rho 1.2", "attention, delta 0.6")
 TOLERANCES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
@@ -116,8 +119,47 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         for split in range(n_splits)
         if wanted in key and (not key.startswith("attention") or has_columns(name))
     ]
-    cells = Parallel(n_jobs)(delayed(measure_cell)(*place) for place in places)
-    return {"n_splits": n_splits, "cells": [row for rows in cells for row in rows]}
+    cells = [
+        row
+        for rows in Parallel(n_jobs)(delayed(measure_cell)(*place) for place in places)
+        for row in rows
+    ]
+    for name in names:
+        draw_families([cell for cell in cells if cell["data"] == name], name)
+    return {"n_splits": n_splits, "cells": cells}
+
+
+def draw_families(cells: list[dict], name: str) -> None:
+    """Draw accuracy against RC: each family of keys over its knob, and shortlists over theirs."""
+    families: dict[str, dict[str, list[dict]]] = {}
+    for cell in cells:
+        family, _, knob = cell["key"].partition(", ")
+        search = cell["search"]
+        if family == "one-vs-one" or "trees" in knob or "candidates" in knob:
+            continue
+        if search in ("", "greedy"):
+            families.setdefault(f"{family}, greedy" if search else family, {}).setdefault(
+                knob, []
+            ).append(cell)
+        elif cell["key"] in SHORTLISTED and search != "shortlist, auto" and "short" in search:
+            families.setdefault(f"{cell['key']}, shortlist", {}).setdefault(search, []).append(cell)
+    flat = families.pop("one-vs-all", {}).get("", [])
+    curves = {
+        family: [
+            tuple(float(np.mean([c[what] for c in rows])) for what in ("rc", "accuracy"))
+            for rows in knobs.values()
+        ]
+        for family, knobs in families.items()
+    }
+    if flat and curves:
+        level = float(np.mean([c["accuracy"] for c in flat]))
+        draw_curves(
+            PICTURES / f"{place_of(name).stem}.svg",
+            curves,
+            "relative complexity",
+            "accuracy",
+            level=("one-vs-all (at 1)", level),
+        )
 
 
 def run_tiny(data: Path) -> list[dict]:

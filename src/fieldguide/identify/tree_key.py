@@ -230,10 +230,10 @@ class TreeKey(Key):
         Examples
         --------
         >>> from fieldguide.identify import RelaxedHierarchyClassifier
-        >>> X = np.repeat([[0.0], [1.0], [9.0]], 40, axis=0)
-        >>> X += np.random.default_rng(0).normal(0, 0.6, X.shape)
+        >>> X = np.repeat([[0.0] * 6, [1.0] + [0.0] * 5, [9.0] * 6], 40, axis=0)
+        >>> X += np.random.default_rng(0).normal(0, 0.5, X.shape)
         >>> key = RelaxedHierarchyClassifier(C=10.0).fit(X, np.repeat(["ant", "bee", "yak"], 40))
-        >>> groups = key.predict_groups([[0.5], [9.0]], confidence=0.9)
+        >>> groups = key.predict_groups([[0.5] + [0.0] * 5, [9.0] * 6], confidence=0.9)
         >>> [key.classes_[group].tolist() for group in groups.members]
         [['ant', 'bee'], ['yak']]
         """

@@ -29,7 +29,7 @@ CELLS = Path("out/bench/growth")
 PICTURE = Path("docs/pictures/growth.svg")
 SIZES = {25: "caltech101 deep", 50: "caltech101 deep", 101: "caltech101 deep", 200: "cub200 deep",
          1000: "drawn"}  # fmt: skip
-NODES = 3000
+NODES = 1000
 KEYS: dict[str, Any] = {
     "one-vs-all": lambda: OneVsAllClassifier(probability=False),
     "relaxed, shortlist": lambda: RelaxedHierarchyClassifier(),

@@ -81,6 +81,7 @@ def test_lists_by_evidence_against_plain_python(seed, tolerance, most):
         max_classes=graph.n_classes,
         paths=True,
     )
+    greedy = walk(graph, X)
     assert (reached.used.toarray() <= found.used.toarray()).all()
     margins = graph.functions.evaluate(X)
     for i in range(len(X)):
@@ -91,7 +92,8 @@ def test_lists_by_evidence_against_plain_python(seed, tolerance, most):
                                       - graph.class_logits[j, k]) ** 2
                 for j in found.used[[i]].indices
             ]  # fmt: skip
-            score[k] = graph.leaf_bonus * (reached.mass[i, k] > 0) - sum(terms)
+            is_reached = k in reached.mass[[i]].indices or greedy.answer[i] == k
+            score[k] = graph.leaf_bonus * is_reached - sum(terms)
         near = np.sort(score[np.isfinite(score) & (score >= score.max() - tolerance)])[::-1][:most]
         listed = found.margins[[i]].indices
         if not found.n_flat[i]:

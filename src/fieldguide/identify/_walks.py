@@ -230,41 +230,101 @@ def _make_list(
     elsewhere the leaves that were reached. Returns how many classes are on it, how many were
     found, how many nodes were asked, and the mass that was not found.
     """
-    has_evidence = links.precision.shape[0] > 0
-    most = links.n_classes + 1 if has_evidence else max_classes  # every margin counts
     n_known, n_found, total, n_roots = 0, 0, 0.0, links.roots.shape[0]
+    if links.precision.shape[0] == 0:
+        for t in range(n_roots):
+            room = max(max_classes * (t + 1) // n_roots, 1)  # no tree fills the list alone
+            n_found, n_known, mass = _search_near(
+                x, source, links, links.roots[t], reach, room, budget, heap, touched, asked, found,
+                n_known, n_found,
+            )  # fmt: skip
+            total += mass
+        return n_found, n_found, n_known, max(1.0 - total, 0.0)
     for t in range(n_roots):
-        room = max(most * (t + 1) // n_roots, 1)  # the first tree does not fill the list alone
-        n_found, n_known, mass = _search_near(
-            x, source, links, links.roots[t], reach, room, budget, heap, touched, asked, found,
+        n_found, n_known = _gather_evidence(
+            x, source, links, links.roots[t], reach, budget, heap, touched, asked, found,
             n_known, n_found,
         )  # fmt: skip
-        total += mass
-    if not has_evidence:
-        return n_found, n_found, n_known, max(1.0 - total, 0.0)
     score[:] = 0
     for r in range(n_found):
         score[found.classes[r]] = links.leaf_bonus
         found.mass[found.classes[r]], found.leaf[found.classes[r]] = 0.0, -1
-    for r in range(n_known):
-        node = asked.nodes[r]
-        logit = np.float32(min(max(asked.logit[node], -_MOST_LOGIT), _MOST_LOGIT))
-        _add_evidence(score, links.class_logits[node], logit, links.precision[node])
+    _add_evidence(score, links.class_logits, links.precision, asked.nodes, asked.logit, n_known)
     n_listed, n_found, rest = _list_by_score(
         links.class_leaf, tolerance, max_classes, keep_all, score, found
     )
     return n_listed, n_found, n_known, rest
 
 
+@_inner
+def _gather_evidence(
+    x, source, links, root, reach, budget, heap, touched, asked, found, n_known, n_found
+):  # fmt: skip
+    """Ask the nodes on the greedy way, and those to leaves within ``reach`` of the best leaf known.
+
+    The greedy leaf comes first and bounds what else can matter, so that a sure row needs no heap.
+    Returns how many classes were reached and how many nodes asked, in this tree and those before.
+    """
+    n_nodes, first = links.left.shape[0], n_known
+    entry, log_p, n_known = _go_down(x, source, links, _entry(root, n_nodes), asked, n_known)
+    n_found = _reach(links.leaf_class[entry - n_nodes], entry - n_nodes, 1.0, found, n_found)
+    least, size, n_touched, clock = log_p - reach, 0, 0, 0
+    rank = log_p  # of the node's other child, from the leaf upwards
+    for r in range(n_known - 1, first - 1, -1):
+        node = asked.nodes[r]
+        z = asked.logit[node]
+        if rank - abs(z) > least and n_known != budget:
+            child = _entry(links.left[node] if z > 0 else links.right[node], n_nodes)
+            if heap.place[child] == _FREE:
+                touched[n_touched] = child
+                n_touched += 1
+            if heap.place[child] == _FREE or rank - abs(z) > heap.priority[child]:
+                size = _put(heap, size, child, rank - abs(z), clock)
+                clock += 1
+        rank += math.log1p(math.exp(-abs(z)))
+    while size > 0 and heap.priority[heap.entries[0]] > least:
+        entry = _pop(heap, size, _CLOSED)
+        size -= 1
+        log_p = heap.priority[entry]
+        if entry >= n_nodes:
+            leaf = entry - n_nodes
+            n_found = _reach(links.leaf_class[leaf], leaf, 1.0, found, n_found)
+            least = max(least, log_p - reach)
+            continue
+        if n_known == budget and not asked.is_known[entry]:
+            break
+        n_known = _ask(x, source, links, entry, asked, n_known)
+        z = asked.logit[entry]
+        lost = math.log1p(math.exp(-abs(z)))
+        for side in range(2):
+            is_right = (side == 1) == (z > 0)
+            child = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
+            rank = log_p - lost - (0.0 if side == 1 else abs(z))
+            place = heap.place[child]
+            if rank > least and (place == _FREE or (place >= 0 and rank > heap.priority[child])):
+                if place == _FREE:
+                    touched[n_touched] = child
+                    n_touched += 1
+                size = _put(heap, size, child, rank, clock)
+                clock += 1
+    for r in range(n_touched):
+        heap.place[touched[r]] = _FREE
+    return n_found, n_known
+
+
 @jit
-def _add_evidence(score, centre, logit, precision):
-    """Add what the margin of one node says of each class.
+def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
+    """Add what the margins that were seen say of each class. O(n_known · n_classes).
 
     A function of its own: compiled into its caller, the loop is not vectorised.
     """
-    for k in range(score.shape[0]):
-        apart = logit - centre[k]
-        score[k] -= precision * apart * apart
+    for r in range(n_known):
+        node = nodes[r]
+        logit = np.float32(min(max(logits[node], -_MOST_LOGIT), _MOST_LOGIT))
+        weight = precision[node]
+        for k in range(score.shape[0]):
+            apart = logit - class_logits[node, k]
+            score[k] -= weight * apart * apart
 
 
 @_inner

@@ -188,8 +188,9 @@ def shortlist(
 ) -> Found:
     """Let one-vs-all functions decide among the most probable classes.
 
-    With evidence of the classes' margins, leaves are followed within :data:`REACH` times the
-    tolerance of the first, and every class is weighed by the margins met there. Without, a leaf
+    With evidence of the classes' margins, the greedy way is followed, and others to leaves within
+    :data:`REACH` times the tolerance of the most probable; every class is weighed by the margins
+    met there. Without, a leaf
     counts by its most probable path, and ``mass`` holds those paths alone. When one class is left,
     nothing more is asked. Of equal margins the class with the smaller number wins, as it does for
     one-vs-all.

@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
-    from fieldguide.describe import AgglomerativeTree
+    from fieldguide.describe import AgglomerativeTree, AttributeTree
     from fieldguide.features import DeepFeatures
     from fieldguide.guide import Guide
     from fieldguide.identify import OneVsAllClassifier
 
 _HOME = {
     "AgglomerativeTree": "fieldguide.describe",
+    "AttributeTree": "fieldguide.describe",
     "Collection": "fieldguide.collection",
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
     "OneVsAllClassifier": "fieldguide.identify",
 }
 
-__all__ = ["AgglomerativeTree", "Collection", "DeepFeatures", "Guide", "OneVsAllClassifier"]
+__all__ = [
+    "AgglomerativeTree",
+    "AttributeTree",
+    "Collection",
+    "DeepFeatures",
+    "Guide",
+    "OneVsAllClassifier",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,7 @@ PROBLEMS = (
     "attention_pictures",
     "added_kinds",
     "thousand_kinds",
+    "attribute_tree",
     "boosting",
     "attention_growing",
 )

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
-    from fieldguide.describe import AgglomerativeTree
+    from fieldguide.describe import AgglomerativeTree, AttributeTree
     from fieldguide.features import DeepFeatures
     from fieldguide.guide import Guide
     from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
 
 _HOME = {
     "AgglomerativeTree": "fieldguide.describe",
+<<<<<<< HEAD
     "AttentionTreeClassifier": "fieldguide.identify",
+=======
+    "AttributeTree": "fieldguide.describe",
+>>>>>>> w-atp
     "Collection": "fieldguide.collection",
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
@@ -25,7 +29,11 @@ _HOME = {
 
 __all__ = [
     "AgglomerativeTree",
+<<<<<<< HEAD
     "AttentionTreeClassifier",
+=======
+    "AttributeTree",
+>>>>>>> w-atp
     "Collection",
     "DeepFeatures",
     "Guide",

@@ -4,11 +4,14 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "load_apascal": "apascal",
+    "load_awa": "awa",
     "load_caltech": "caltech",
     "load_cub200": "cub200",
     "load_specimen_clips": "clips",
     "load_specimens": "specimens",
     "load_sun397": "sun397",
+    "load_zoo": "zoo",
 }
 
 __all__ = sorted(_HOME)

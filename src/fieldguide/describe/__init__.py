@@ -1,7 +1,19 @@
 """A tree of the collection, in words."""
 
 from fieldguide.describe.agglomerative import AgglomerativeTree
+from fieldguide.describe.attribute_tree import AttributeTree
+from fieldguide.describe.bernoulli_tree import BernoulliTree
+from fieldguide.describe.chain_files import load_chains, save_chains
 from fieldguide.describe.tree import Tree
 from fieldguide.describe.wording import DescribedTree, describe_tree
 
-__all__ = ["AgglomerativeTree", "DescribedTree", "Tree", "describe_tree"]
+__all__ = [
+    "AgglomerativeTree",
+    "AttributeTree",
+    "BernoulliTree",
+    "DescribedTree",
+    "Tree",
+    "describe_tree",
+    "load_chains",
+    "save_chains",
+]

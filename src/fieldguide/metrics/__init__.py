@@ -1,5 +1,6 @@
 """Measures of what a guide is worth: functions of arrays."""
 
 from fieldguide.metrics.accuracy import mean_class_accuracy
+from fieldguide.metrics.trees import average_edge_error, locality, purity
 
-__all__ = ["mean_class_accuracy"]
+__all__ = ["average_edge_error", "locality", "mean_class_accuracy", "purity"]

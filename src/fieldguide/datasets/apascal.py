@@ -1,0 +1,149 @@
+"""aPascal and aYahoo: objects of PASCAL VOC 2008 with their boxes and 64 annotated attributes.
+
+One object a line: image, class, box (x0 y0 x1 y1), 64 times 0 or 1. The files are
+``apascal_train.txt``, ``apascal_test.txt``, ``ayahoo_test.txt``, ``attribute_names.txt`` and
+``class_names.txt``; there are no pictures.
+
+Reference: A. Farhadi, I. Endres, D. Hoiem, D. Forsyth, "Describing objects by their attributes",
+CVPR 2009.
+"""
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fieldguide._check import check_choice
+from fieldguide.datasets._release import find_root, read_lines, to_numbers
+from fieldguide.errors import CollectionError
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
+
+_SPLITS = {"train": "apascal_train.txt", "test": "apascal_test.txt", "yahoo": "ayahoo_test.txt"}
+_ANIMALS = ("bird", "cat", "cow", "dog", "horse", "sheep")
+_VEHICLES = ("aeroplane", "bicycle", "boat", "bus", "car", "motorbike", "train")
+_INDOOR = ("bottle", "chair", "diningtable", "pottedplant", "sofa", "tvmonitor")
+_GROUPS = {
+    "pet": ("cat", "dog"),
+    "vehicle": _VEHICLES,
+    "alive": (*_ANIMALS, "person"),
+    "animal": _ANIMALS,
+}
+PASCAL_CLASSES = tuple(sorted((*_ANIMALS, *_VEHICLES, *_INDOOR, "person")))
+
+# The taxonomy of A. Binder and others (2012) is known to us from a figure only: three readings.
+TAXONOMIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "flat": {
+        **{kind: ("animal",) for kind in _ANIMALS},
+        **{kind: ("vehicle",) for kind in _VEHICLES},
+        **{kind: ("indoor",) for kind in _INDOOR},
+        "person": (),
+    },
+    "alive": {
+        **{kind: ("alive", "animal") for kind in _ANIMALS},
+        **{kind: ("vehicle",) for kind in _VEHICLES},
+        **{kind: ("indoor",) for kind in _INDOOR},
+        "person": ("alive",),
+    },
+    "fine": {
+        "bird": ("animal",),
+        **{kind: ("animal", "domestic") for kind in ("cat", "dog")},
+        **{kind: ("animal", "farmyard") for kind in ("cow", "horse", "sheep")},
+        **{kind: ("vehicle",) for kind in ("aeroplane", "boat", "train")},
+        **{kind: ("vehicle", "four wheels") for kind in ("bus", "car")},
+        **{kind: ("vehicle", "two wheels") for kind in ("bicycle", "motorbike")},
+        **{kind: ("household",) for kind in ("bottle", "pottedplant", "tvmonitor")},
+        "diningtable": ("household", "furniture"),
+        **{kind: ("household", "furniture", "seating") for kind in ("chair", "sofa")},
+        "person": (),
+    },
+}
+
+
+def load_apascal(folder: str | os.PathLike, split: str = "train", extra: bool = True) -> "Bunch":
+    """Load the annotated objects of aPascal.
+
+    Parameters
+    ----------
+    folder : path
+        The folder that holds ``apascal_train.txt``.
+    split : {"train", "test", "yahoo"}
+    extra : bool
+        Add 24 columns that follow from the class: *pet*, *vehicle*, *alive*, *animal*, and one for
+        each of the 20 classes of PASCAL VOC.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``attributes`` : uint8 array of shape (n, 88), or (n, 64) without ``extra``; also ``data``.
+
+        ``attribute_names`` : list of str.
+
+        ``target`` : int array of shape (n,), index into ``target_names``.
+
+        ``target_names`` : list of str.
+
+        ``boxes`` : float32 array of shape (n, 4), x0, y0, x1, y1 in pixels.
+
+        ``paths`` : list of str, the name of the image of each object.
+
+        ``taxonomy`` : dict from kind to the tuple of its groups; left out for "yahoo".
+
+        ``taxonomies`` : dict of three readings of the taxonomy: "flat" (which is ``taxonomy``),
+        "alive" and "fine"; left out for "yahoo".
+
+        ``DESCR`` : str.
+
+    Raises
+    ------
+    CollectionError
+        If there is no such folder, or it has another layout.
+    """
+    check_choice("load_apascal", "split", split, tuple(_SPLITS))
+    from sklearn.utils import Bunch
+
+    root = find_root("aPascal", folder, "attribute_data", [_SPLITS[split]])
+    names = read_lines(root / "attribute_names.txt")
+    path = root / _SPLITS[split]
+    words = [line.split() for line in read_lines(path)]
+    if any(len(row) != 6 + len(names) for row in words):
+        raise CollectionError(
+            f"{str(path)!r} must hold an image, a class, a box and {len(names)} attributes in each "
+            "line; unpack the release again."
+        )
+    numbers = to_numbers(path, [row[2:] for row in words], 4 + len(names))
+    attributes = numbers[:, 4:].astype(np.uint8)
+    if (attributes != numbers[:, 4:]).any() or attributes.max(initial=0) > 1:
+        raise CollectionError(
+            f"{str(path)!r} must hold attributes of 0 or 1; unpack the release again."
+        )
+    kinds = np.array([row[1] for row in words])
+    if split == "yahoo":
+        target_names = sorted(set(kinds.tolist()))
+        known = {}
+    else:
+        target_names = list(PASCAL_CLASSES)
+        known = {"taxonomy": TAXONOMIES["flat"], "taxonomies": TAXONOMIES}
+        unknown = sorted(set(kinds.tolist()) - set(target_names))
+        if unknown:
+            raise CollectionError(
+                f"{str(path)!r} names the class {unknown[0]!r}, which PASCAL VOC does not have; "
+                "unpack the release again."
+            )
+    if extra:
+        columns = [np.isin(kinds, members) for members in _GROUPS.values()]
+        columns += [kinds == kind for kind in PASCAL_CLASSES]
+        attributes = np.column_stack([attributes, *columns]).astype(np.uint8)
+        names = [*names, *_GROUPS, *PASCAL_CLASSES]
+    return Bunch(
+        data=attributes,
+        attributes=attributes,
+        attribute_names=names,
+        target=np.searchsorted(target_names, kinds),
+        target_names=target_names,
+        boxes=numbers[:, :4],
+        paths=[row[0] for row in words],
+        DESCR=f"aPascal: {len(words)} objects of {path.name} with {len(names)} attributes.\n",
+        **known,
+    )

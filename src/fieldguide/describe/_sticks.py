@@ -1,0 +1,359 @@
+"""Compiled steps of the tree-structured stick-breaking process (R. Adams, Z. Ghahramani and
+M. Jordan, "Tree-structured stick breaking for hierarchical data", 2010).
+
+Between sweeps a chain keeps no sticks: only the nodes with rows at or below them, in pre-order.
+Given the numbers of rows n, sticks and the order of siblings are drawn together, exactly:
+
+    stop_k ~ Beta(1 + n_here, alpha lambda^depth + n_below)
+    masses of the children with rows and of all unborn ones ~ Dirichlet(n_1, …, n_m, gamma)
+    order: drawn by mass without replacement; an unborn child takes Beta(1, gamma) of its mass
+
+The last line is the law of a stick-breaking sequence in size-biased order, which is its own.
+"""
+
+import math
+
+import numpy as np
+
+from fieldguide._jit import jit
+from fieldguide.describe._draws import (
+    ONE_LESS,
+    beta,
+    beta_from_one,
+    log_gamma_variate,
+    uniform,
+)
+from fieldguide.describe._node_parameters import draw_theta, fill_scores
+
+FULL = -1  # a kernel's answer when the nodes have no room left
+
+
+@jit
+def add_child(nodes, columns, words, above):
+    """Append a child of ``above`` with stop and theta from the prior; return it, or FULL."""
+    k = nodes.n_used[0]
+    if k == len(nodes.parent):
+        return FULL
+    nodes.n_used[0] = k + 1
+    nodes.parent[k] = above
+    nodes.depth[k] = nodes.depth[above] + 1
+    nodes.first[k] = -1
+    nodes.last[k] = -1
+    link_last(nodes, above, k)
+    nodes.stop[k] = draw_stop(columns, words, nodes.depth[k], 0, 0)
+    draw_theta(nodes, columns, words, k)
+    fill_scores(nodes, columns, k)
+    return k
+
+
+@jit
+def link_last(nodes, above, k):
+    """Make k the last child of ``above``."""
+    before = nodes.last[above]
+    nodes.following[k] = -1
+    nodes.last[above] = k
+    if before < 0:
+        nodes.first[above] = k
+    else:
+        nodes.following[before] = k
+
+
+@jit
+def draw_stop(columns, words, depth, n_here, n_below):
+    """Draw the share that stays at a node, given its rows."""
+    if depth >= columns.max_depth:
+        return 1.0
+    b = columns.hyper[0] * columns.hyper[1] ** depth
+    if n_here == 0:
+        return beta_from_one(words, b + n_below)
+    return beta(words, 1.0 + n_here, b + n_below)
+
+
+@jit
+def draw_sticks(nodes, columns, words, n_here, n_all):
+    """Draw all sticks and the order of siblings given the rows at (and below) each node.
+
+    n_here, n_all (n_nodes,); every node has rows at or below it. Returns the number of nodes with
+    the unborn ones that were placed before a node with rows, or FULL.
+    """
+    n_nodes = nodes.n_used[0]
+    gamma = columns.hyper[2]
+    mass = np.empty(n_nodes)
+    waiting = np.empty(n_nodes, dtype=np.int64)
+    for k in range(n_nodes):
+        nodes.first[k] = -1
+        nodes.last[k] = -1
+    n_children = np.zeros(n_nodes, dtype=np.int64)
+    offset = np.zeros(n_nodes + 1, dtype=np.int64)
+    for k in range(1, n_nodes):
+        n_children[nodes.parent[k]] += 1
+    for k in range(n_nodes):
+        offset[k + 1] = offset[k] + n_children[k]
+    place = offset[:-1].copy()
+    children = np.empty(n_nodes, dtype=np.int64)
+    for k in range(1, n_nodes):
+        above = nodes.parent[k]
+        children[place[above]] = k
+        place[above] += 1
+    for k in range(n_nodes):
+        nodes.stop[k] = draw_stop(columns, words, nodes.depth[k], n_here[k], n_all[k] - n_here[k])
+        m = n_children[k]
+        if m == 0:
+            continue
+        unborn = log_gamma_variate(words, gamma)
+        most = unborn
+        for i in range(m):
+            waiting[i] = children[offset[k] + i]
+            mass[i] = log_gamma_variate(words, float(n_all[waiting[i]]))
+            most = max(most, mass[i])
+        unborn = math.exp(unborn - most)
+        for i in range(m):
+            mass[i] = math.exp(mass[i] - most)
+        while m > 0:
+            known = 0.0
+            for i in range(m):
+                known += mass[i]
+            left = known + unborn
+            u = uniform(words) * left
+            if u < known:
+                i = 0
+                while i < m - 1 and u >= mass[i]:
+                    u -= mass[i]
+                    i += 1
+                child, taken = waiting[i], mass[i]
+                m -= 1
+                waiting[i], mass[i] = waiting[m], mass[m]
+                link_last(nodes, k, child)
+            else:
+                child = add_child(nodes, columns, words, k)
+                if child == FULL:
+                    return FULL
+                taken = unborn * beta_from_one(words, gamma)
+                unborn -= taken
+            nodes.share[child] = min(max(taken / left, 1e-300), ONE_LESS)
+    return nodes.n_used[0]
+
+
+@jit
+def lay_out(nodes, columns, edge, owner, place, mass, left, guide):
+    """Cut [0, 1] into the segments of the nodes in use and of the unborn children of each.
+
+    Segment i ends at edge[i] and belongs to node owner[i], or to the unborn children of node
+    -1 - owner[i]; place[k] is the segment of node k. guide[j] is the first segment that ends after
+    j / len(guide). Returns the number of segments.
+    """
+    n = 0
+    at = 0.0
+    k = 0
+    mass[0] = 1.0
+    while True:
+        at += nodes.stop[k] * mass[k]
+        left[k] = (1.0 - nodes.stop[k]) * mass[k]
+        edge[n], owner[n], place[k] = at, k, n
+        n += 1
+        child = nodes.first[k]
+        while child < 0:
+            if nodes.depth[k] < columns.max_depth:
+                at += left[k]
+                edge[n], owner[n] = at, -1 - k
+                n += 1
+            if k == 0:
+                break
+            child = nodes.following[k]
+            k = nodes.parent[k]
+        if child < 0:
+            break
+        mass[child] = left[k] * nodes.share[child]
+        left[k] *= 1.0 - nodes.share[child]
+        k = child
+    edge[n - 1] = np.inf  # rounding must leave no gap at the end
+    i = 0
+    for j in range(len(guide)):
+        while edge[i] <= j / len(guide):
+            i += 1
+        guide[j] = i
+    return n
+
+
+@jit
+def score_row(nodes, entries, start, stop, k):
+    """Return the log-likelihood of a row at node k."""
+    total = nodes.base[k]
+    for j in range(start, stop):
+        total += nodes.score[k, entries[j]]
+    return total
+
+
+@jit
+def assign_rows(nodes, columns, words, start, stop, entries, labels):
+    """Move each row by slice sampling on the stick; labels (n,) change. Returns FULL or 0.
+
+    The interval shrinks towards the segment of the row's node, so a place on it need not be kept.
+    """
+    room = len(nodes.parent)
+    edge = np.empty(2 * room)
+    owner = np.empty(2 * room, dtype=np.int64)
+    place = np.empty(room, dtype=np.int64)
+    mass = np.empty(room)
+    left = np.empty(room)
+    guide = np.empty(1024, dtype=np.int64)
+    lay_out(nodes, columns, edge, owner, place, mass, left, guide)
+    for i in range(len(labels)):
+        here = labels[i]
+        level = score_row(nodes, entries, start[i], stop[i], here) + math.log(uniform(words))
+        low, high = 0.0, 1.0
+        while high - low > 1e-15:
+            u = low + (high - low) * uniform(words)
+            while True:
+                segment = guide[int(u * len(guide))]
+                while edge[segment] <= u:
+                    segment += 1
+                k = owner[segment]
+                if k >= 0:
+                    break
+                child = add_child(nodes, columns, words, -1 - k)
+                if child == FULL:
+                    return FULL
+                nodes.share[child] = beta_from_one(words, columns.hyper[2])
+                lay_out(nodes, columns, edge, owner, place, mass, left, guide)
+            if k == here or score_row(nodes, entries, start[i], stop[i], k) > level:
+                labels[i] = k
+                break
+            if place[k] < place[here]:
+                low = u
+            else:
+                high = u
+    return 0
+
+
+@jit
+def count_up(parent, labels, n_here, n_all):
+    """Count the rows at each node, and at or below it; a parent precedes its children."""
+    n_here[:] = 0
+    for i in range(len(labels)):
+        n_here[labels[i]] += 1
+    n_all[:] = n_here
+    for k in range(len(parent) - 1, 0, -1):
+        n_all[parent[k]] += n_all[k]
+
+
+@jit
+def link_all(nodes, n_all):
+    """Make the lists of children anew from the parents of the nodes with rows."""
+    for k in range(nodes.n_used[0]):
+        nodes.first[k] = -1
+        nodes.last[k] = -1
+    for k in range(1, nodes.n_used[0]):
+        if n_all[k] > 0:
+            link_last(nodes, nodes.parent[k], k)
+
+
+@jit
+def find_preorder(nodes, n_all, order):
+    """Write the nodes with rows at or below them into ``order``; return how many they are."""
+    pending = np.empty(nodes.n_used[0] + 1, dtype=np.int64)
+    pending[0] = 0
+    n_pending = 1
+    n_found = 0
+    while n_pending > 0:
+        n_pending -= 1
+        k = pending[n_pending]
+        order[n_found] = k
+        n_found += 1
+        begin = n_pending
+        child = nodes.first[k]
+        while child >= 0:
+            if n_all[child] > 0:
+                pending[n_pending] = child
+                n_pending += 1
+            child = nodes.following[child]
+        end = n_pending - 1
+        while begin < end:  # the first child is taken first
+            pending[begin], pending[end] = pending[end], pending[begin]
+            begin += 1
+            end -= 1
+    return n_found
+
+
+@jit
+def count_entries(start, stop, entries, labels, counts):
+    """Count each entry over the rows of each node; counts (n_nodes, 2 n_attributes)."""
+    counts[:] = 0
+    for i in range(len(labels)):
+        k = labels[i]
+        for j in range(start[i], stop[i]):
+            counts[k, entries[j]] += 1
+
+
+@jit
+def draw_unsure(nodes, words, labels, stop, entries, fixed_stop, soft_start, soft, evidence):
+    """Draw the attributes that are known as scores only, given the node of each row.
+
+    The entries of row i from fixed_stop[i] on are written anew; stop[i] is where they end.
+    """
+    for i in range(len(labels)):
+        k = labels[i]
+        end = fixed_stop[i]
+        for j in range(soft_start[i], soft_start[i + 1]):
+            odds = nodes.score[k, soft[j]] + evidence[j]
+            if uniform(words) * (1.0 + math.exp(-abs(odds))) < (
+                1.0 if odds > 0 else math.exp(odds)
+            ):
+                entries[end] = soft[j]
+                end += 1
+        stop[i] = end
+
+
+@jit
+def log_stops(alpha, decay, max_depth, depth, n_here, n_all):
+    """Return the log-probability of where rows stop, sticks integrated out."""
+    total = 0.0
+    for k in range(len(depth)):
+        if depth[k] < max_depth:
+            b = alpha * decay ** depth[k]
+            below = b + (n_all[k] - n_here[k])
+            total += math.log(b) + math.lgamma(1.0 + n_here[k]) + math.lgamma(below)
+            total -= math.lgamma(1.0 + n_here[k] + below)
+    return total
+
+
+@jit
+def log_branches(gamma, parent, n_here, n_all):
+    """Return the log-probability of how rows part among children, sticks integrated out."""
+    total = 0.0
+    for k in range(len(parent)):
+        below = n_all[k] - n_here[k]
+        if below > 0:
+            total += math.lgamma(gamma) - math.lgamma(gamma + below)
+        if k > 0 and n_all[k] > 0:
+            total += math.log(gamma) + math.lgamma(float(n_all[k]))
+    return total
+
+
+@jit
+def draw_hyper(words, hyper, bounds, max_depth, parent, depth, n_here, n_all):
+    """Draw alpha, lambda and gamma in turn by slice sampling; bounds (3, 2)."""
+    for which in range(3):
+        x = hyper[which]
+        low, high = bounds[which]
+        level = 0.0
+        is_first = True
+        while high - low > 1e-12:
+            if not is_first:
+                x = low + (high - low) * uniform(words)
+            if which == 2:
+                value = log_branches(x, parent, n_here, n_all)
+            else:
+                alpha = x if which == 0 else hyper[0]
+                decay = x if which == 1 else hyper[1]
+                value = log_stops(alpha, decay, max_depth, depth, n_here, n_all)
+            if is_first:
+                level = value + math.log(uniform(words))
+                is_first = False
+            elif value >= level:
+                hyper[which] = x
+                break
+            elif x < hyper[which]:
+                low = x
+            else:
+                high = x

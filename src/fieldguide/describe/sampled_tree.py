@@ -1,0 +1,356 @@
+"""What the estimators that sample trees share: chains in parallel, the best sample, its words."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Event
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fieldguide._check import InvalidArgument, check_number, check_seed
+from fieldguide._parallel import map_in_order
+from fieldguide._random import spawn_generators
+from fieldguide.describe.diagnostics import effective_sample_size, r_hat
+from fieldguide.describe.rows import base_rates, check_attributes, pack_rows
+from fieldguide.describe.stick_breaking import TRACED, Chain, Likelihood, Sample, StickPrior
+from fieldguide.describe.tree import Tree
+from fieldguide.describe.wording import MAX_WORDS, MIN_SHARE, DescribedTree
+
+Progress = Callable[[int, int, float], bool | None]
+_BLOCK = 4096
+
+
+class SampledTree(BaseEstimator):
+    """Base of :class:`AttributeTree` and :class:`BernoulliTree`."""
+
+    n_iter: int
+    n_chains: int
+    max_depth: int
+    alpha_bounds: tuple[float, float]
+    lambda_bounds: tuple[float, float]
+    gamma_bounds: tuple[float, float]
+    n_jobs: int
+    random_state: Any
+
+    @abstractmethod
+    def _make_likelihood(self) -> Likelihood:
+        """Return the likelihood that the arguments ask for."""
+
+    def fit(
+        self,
+        A: Any,
+        y: Any = None,
+        *,
+        progress: Progress | None = None,
+        resume: Sequence[Mapping[str, np.ndarray]] | None = None,
+    ) -> Any:
+        """Sample trees of the rows of ``A`` and keep the best.
+
+        Parameters
+        ----------
+        A : array-like of shape (n, n_attributes)
+            Values in [0, 1]; NaN where an attribute is not known. Values strictly between 0 and 1
+            are probabilities, as a calibrated detector gives them.
+        y : ignored
+        progress : callable, optional
+            Called after every sweep with the number of the chain, the sweeps that it has done and
+            its log joint density, from the thread that runs the chain. Returning True stops all
+            chains; what they have found is kept.
+        resume : sequence of mappings, optional
+            ``chains_`` of an earlier fit with the same data and arguments, or what
+            :func:`load_chains` returns. They go on to ``n_iter`` sweeps in all, to the same result
+            as a fit without interruption. After Ctrl-C, ``chains_`` is set too.
+        """
+        likelihood, prior = self._make_likelihood(), self._make_prior()
+        A = self._check_rows(A, reset=True)
+        self.base_rates_ = base_rates(A)
+        rows = pack_rows(A, self.base_rates_)
+        burn_in = self.n_iter // 2
+        if resume is None:
+            seed = check_seed(type(self).__name__, self.random_state)
+            generators = spawn_generators(seed, self.n_chains)
+            chains = [
+                Chain.begin(rows, likelihood, prior, rng, burn_in=burn_in) for rng in generators
+            ]
+        else:
+            self._check_chains(resume, A.shape)
+            chains = [
+                Chain.from_arrays(arrays, rows, likelihood, prior, burn_in) for arrays in resume
+            ]
+        try:
+            run_chains(chains, self.n_iter, self.n_jobs, progress)
+        finally:
+            self.chains_ = [chain.to_arrays() for chain in chains]
+        self._keep_best(chains, A)
+        return self
+
+    def _make_prior(self) -> StickPrior:
+        name = type(self).__name__
+        check_number(name, "n_iter", self.n_iter, 1, 10**9, integer=True)
+        check_number(name, "n_chains", self.n_chains, 1, 10**6, integer=True)
+        check_number(name, "max_depth", self.max_depth, 0, 1000, integer=True)
+        bounds = {
+            "alpha_bounds": (1e-3, 1e6),
+            "lambda_bounds": (1e-6, 1.0),
+            "gamma_bounds": (1e-3, 1e6),
+        }
+        for argument, (low, high) in bounds.items():
+            check_bounds(name, argument, getattr(self, argument), low, high)
+        return StickPrior(self.max_depth, self.alpha_bounds, self.lambda_bounds, self.gamma_bounds)
+
+    def _check_rows(self, A: Any, *, reset: bool) -> np.ndarray:
+        given = np.asarray(A)
+        # Whole numbers are read as they are: eight times the memory would say nothing more.
+        dtype = None if given.dtype.kind in "bui" else (np.float64, np.float32)
+        A = validate_data(self, A, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+        check_attributes(type(self).__name__, A)
+        return A
+
+    def _check_chains(self, resume: Sequence[Mapping[str, Any]], shape: tuple[int, ...]) -> None:
+        for arrays in resume:
+            found = len(arrays["sample.labels"]), len(arrays["sample.spread"])
+            if found != shape:
+                raise InvalidArgument(
+                    f"resume of {type(self).__name__}.fit holds chains of {found[0]} rows and "
+                    f"{found[1]} attributes, but A has {shape[0]} and {shape[1]}; give the "
+                    "matrix of the earlier fit."
+                )
+        if len(resume) != self.n_chains:
+            raise InvalidArgument(
+                f"resume of {type(self).__name__}.fit holds {len(resume)} chains, but n_chains is "
+                f"{self.n_chains}; give as many as there were."
+            )
+
+    def _keep_best(self, chains: Sequence[Chain], A: np.ndarray) -> None:
+        likelihood = chains[0].likelihood
+        densities = [chain.state.best_log_joint for chain in chains]
+        self.best_chain_ = int(np.argmax(densities))
+        self.log_joint_ = float(densities[self.best_chain_])
+        self.sample_ = order_by_size(chains[self.best_chain_].state.best)
+        self.labels_ = self.sample_.labels
+        self.tree_ = Tree(self.sample_.parent, np.zeros(len(self.sample_.parent)))
+        self.rates_ = likelihood.stated_rates(self.sample_)
+        self.means_ = _subtree_means(self.tree_, self.labels_, A)
+        n_done = min(chain.state.n_done for chain in chains)
+        self.n_iter_ = n_done
+        self.trace_ = {
+            name: np.array([chain.trace[name][:n_done] for chain in chains]) for name in TRACED
+        }
+        later = {name: values[:, n_done // 2 :] for name, values in self.trace_.items()}
+        self.r_hat_ = {name: r_hat(values) for name, values in later.items()}
+        self.ess_ = {name: effective_sample_size(values) for name, values in later.items()}
+
+    def predict(self, A: Any) -> np.ndarray:
+        """Return the most probable node of each row."""
+        return self.predict_proba(A)[:, :-1].argmax(axis=1)
+
+    def predict_proba(self, A: Any) -> np.ndarray:
+        """Return the probability of each node, and of none of them in the last column.
+
+        None of them means a node that the tree does not have yet: a new child of any node, with
+        its parameters averaged over their prior.
+
+        Returns
+        -------
+        ndarray of shape (n, n_nodes + 1)
+        """
+        parts = []
+        for log_p in self._weigh(A):
+            p = np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+            n_nodes = p.shape[1] // 2
+            parts.append(np.column_stack([p[:, :n_nodes], p[:, n_nodes:].sum(axis=1)]))
+        return np.concatenate(parts)
+
+    def score_samples(self, A: Any) -> np.ndarray:
+        """Return the log-likelihood of each row: the lower, the less like anything in the tree.
+
+        A new child of a node resembles it, so a row that is unlike all nodes need not have a large
+        probability of none of them; this tells it.
+        """
+        return np.concatenate([logsumexp(log_p, axis=1) for log_p in self._weigh(A)])
+
+    def _weigh(self, A: Any) -> Iterator[np.ndarray]:
+        """Yield log p(node, row) by blocks of rows; unborn children follow the nodes."""
+        check_is_fitted(self)
+        A = self._check_rows(A, reset=False)
+        sample, likelihood = self.sample_, self._make_likelihood()
+        rates = np.concatenate([likelihood.rates(sample), likelihood.unborn_rates(sample)])
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(np.concatenate(node_weights(sample, self.max_depth)))
+        for begin in range(0, len(A), _BLOCK):
+            block = np.asarray(A[begin : begin + _BLOCK], dtype=np.float64)
+            yield log_weight + row_scores(block, rates, self.base_rates_)
+
+    def describe(
+        self, names: Sequence[str] | None = None, threshold: float = MIN_SHARE
+    ) -> DescribedTree:
+        """Put every node into words.
+
+        The words of a node are the attributes that its rows show with probability over
+        ``threshold`` and that no node above shows; a node without one gets what rises most over
+        its parent. At most three words, the largest rise first.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the attributes; by default the columns of the data frame that was fitted, or
+            "attribute 0", "attribute 1", …
+        threshold : float
+        """
+        check_is_fitted(self)
+        owner = f"{type(self).__name__}.describe"
+        check_number(owner, "threshold", threshold, 0, 1)
+        names = self._check_names(owner, names)
+        words = choose_words(self.sample_.parent, self.rates_, threshold)
+        sure = [
+            float(self.means_[k, found].mean()) if found else 1.0 for k, found in enumerate(words)
+        ]
+        return DescribedTree(
+            self.sample_.parent,
+            tuple(tuple(names[d] for d in found) for found in words),
+            np.array(sure),
+            self.labels_,
+        )
+
+    def _check_names(self, owner: str, names: Sequence[str] | None) -> list[str]:
+        d = self.n_features_in_
+        if names is None:
+            names = getattr(self, "feature_names_in_", [f"attribute {j}" for j in range(d)])
+        found = [str(name) for name in names]
+        if len(found) != d:
+            raise InvalidArgument(
+                f"names of {owner} must name each of {d} attributes; got {len(found)}."
+            )
+        if len(set(found)) != d:
+            twice = next(name for name in found if found.count(name) > 1)
+            raise InvalidArgument(
+                f"names of {owner} must differ; {twice!r} is there twice: rename one."
+            )
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_bounds(owner: str, argument: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no pair low <= high within limits."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{argument} of {owner} must be two numbers; got {value!r}."
+        ) from None
+    for bound in (first, second):
+        check_number(owner, f"a bound in {argument}", bound, low, high)
+    if first > second:
+        raise InvalidArgument(f"{argument} of {owner} must rise; got {value!r}: swap them.")
+
+
+def run_chains(
+    chains: Sequence[Chain], n_iter: int, n_jobs: int, progress: Progress | None
+) -> None:
+    """Sweep each chain until it has ``n_iter`` sweeps, or ``progress`` says stop."""
+    stopped = Event()
+
+    def run(number: int) -> None:
+        chain = chains[number]
+        while chain.state.n_done < n_iter and not stopped.is_set():
+            chain.sweep()
+            n_done = chain.state.n_done
+            if progress is not None and progress(number, n_done, chain.trace["log_joint"][-1]):
+                stopped.set()
+
+    try:
+        for _ in map_in_order(run, range(len(chains)), n_jobs=n_jobs):
+            pass
+    finally:
+        stopped.set()  # an interrupt reaches this thread alone
+
+
+def order_by_size(sample: Sample) -> Sample:
+    """Return the sample with larger branches first."""
+    n_all = sample.counts()[1]
+    children: list[list[int]] = [[] for _ in sample.parent]
+    for k in range(1, len(sample.parent)):
+        children[sample.parent[k]].append(k)
+    order: list[int] = []
+    pending = [0]
+    while pending:
+        k = pending.pop()
+        order.append(k)
+        pending += sorted(children[k], key=lambda j: (n_all[j], -j))
+    place = np.empty(len(order) + 1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    place[-1] = -1
+    return Sample(
+        place[sample.parent[order]],
+        place[sample.labels],
+        sample.theta[order],
+        sample.noise,
+        sample.spread,
+        sample.hyper,
+    )
+
+
+def node_weights(sample: Sample, max_depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean weight of each node, and of the unborn children of each, given counts."""
+    n_here, n_all = sample.counts()
+    depth = sample.depth()
+    alpha, decay, gamma = sample.hyper
+    arriving = np.ones(len(depth))
+    stay = np.where(depth < max_depth, (1 + n_here) / (1 + alpha * decay**depth + n_all), 1.0)
+    below = n_all - n_here
+    for k in range(1, len(depth)):
+        above = sample.parent[k]
+        going_on = arriving[above] * (1 - stay[above])
+        arriving[k] = going_on * n_all[k] / (gamma + below[above])
+    return arriving * stay, arriving * (1 - stay) * gamma / (gamma + below)
+
+
+def row_scores(A: np.ndarray, rates: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood of each row at each node, (n, n_nodes)."""
+    is_unknown = np.isnan(A)
+    is_soft = (A > 0) & (A < 1)
+    shown, hidden = np.log(rates), np.log1p(-rates)
+    plain = np.where(is_unknown | is_soft, 0.0, A)
+    absent = np.where(is_unknown | is_soft, 0.0, 1.0 - A)
+    scores = plain @ shown.T + absent @ hidden.T
+    for d in np.flatnonzero(is_soft.any(axis=0)):
+        i = np.flatnonzero(is_soft[:, d])
+        s = A[i, d, None]
+        ratio = s / base[d] * rates[:, d] + (1 - s) / (1 - base[d]) * (1 - rates[:, d])
+        scores[i] += np.log(ratio)
+    return scores
+
+
+def choose_words(parent: np.ndarray, rates: np.ndarray, threshold: float) -> list[list[int]]:
+    """Return the attributes that name each node; none for the root."""
+    words: list[list[int]] = [[]]
+    above = [set(np.flatnonzero(rates[0] > threshold))]
+    for k in range(1, len(parent)):
+        rise = rates[k] - rates[parent[k]]
+        shown = set(np.flatnonzero(rates[k] > threshold))
+        new = sorted(shown - above[parent[k]], key=lambda d: (-rise[d], d))
+        words.append([int(d) for d in new[:MAX_WORDS]] or [int(rise.argmax())])
+        above.append(above[parent[k]] | shown)
+    return words
+
+
+def _subtree_means(tree: Tree, labels: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return the mean of the known attributes of the rows at or below each node."""
+    sums = np.zeros((len(tree), A.shape[1]))
+    known = np.zeros_like(sums)
+    for begin in range(0, len(A), _BLOCK):
+        block = A[begin : begin + _BLOCK].astype(np.float64)
+        is_known = block == block
+        at = labels[begin : begin + _BLOCK]
+        for k in np.unique(at):
+            here = at == k
+            sums[k] += np.where(is_known[here], block[here], 0).sum(axis=0)
+            known[k] += is_known[here].sum(axis=0)
+    return tree.sum_up(sums) / np.maximum(tree.sum_up(known), 1)

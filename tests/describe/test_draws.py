@@ -1,0 +1,175 @@
+"""Compiled draws and tables against scipy; rows as lists against the matrix; diagnostics."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import special, stats
+
+from fieldguide.describe import _draws
+from fieldguide.describe._attribute_steps import interpolate, log_beta_line
+from fieldguide.describe._moves import log_beta_at, log_leaf, propose_leaf
+from fieldguide.describe._node_parameters import (
+    ATTRIBUTE,
+    BERNOULLI,
+    Columns,
+    fill_scores,
+    make_nodes,
+)
+from fieldguide.describe.attribute_model import log_beta_table
+from fieldguide.describe.diagnostics import effective_sample_size, r_hat
+from fieldguide.describe.rows import base_rates, pack_rows
+
+N = 20_000
+
+
+@pytest.fixture
+def words(seed):
+    return _draws.seed_words(np.random.default_rng(seed))
+
+
+def check(draws, distribution):
+    assert stats.kstest(draws, distribution.cdf).pvalue > 1e-3
+
+
+def test_uniform_and_normal(words):
+    draws = np.array([_draws.uniform(words) for _ in range(N)])
+    check(draws, stats.uniform)
+    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 0.03
+    check([_draws.normal(words) for _ in range(N)], stats.norm)
+
+
+def test_the_stream_is_that_of_its_inventors():
+    # first outputs of xoshiro256++ from the state 1, 2, 3, 4, after its published source
+    words = np.array([1, 2, 3, 4], dtype=np.uint64)
+    expected = [41943041, 58720359, 3588806011781223, 3591011842654386]
+    found = [_draws.uniform(words) for _ in range(4)]
+    np.testing.assert_allclose(found, [((x >> 12) + 0.5) / 2**52 for x in expected], rtol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 3.5, 400.0])
+def test_gamma(words, shape):
+    draws = [_draws.log_gamma_variate(words, shape) for _ in range(N)]
+    assert stats.kstest(draws, lambda x: special.gammainc(shape, np.exp(x))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.3), (2.5, 4.0), (0.2, 30.0), (50.0, 1.0)])
+def test_beta(words, a, b):
+    check([_draws.beta(words, a, b) for _ in range(N)], stats.beta(a, b))
+    if a == 1:
+        check([_draws.beta_from_one(words, b) for _ in range(N)], stats.beta(1, b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.02, 20.0), (80.0, 0.1), (0.5, 0.4), (5.0, 7.0), (0.9, 1.5), (1e-12, 3.0)]
+)
+@pytest.mark.parametrize("floor", [1e-3, 0.05])
+def test_truncated_beta(words, a, b, floor):
+    draws = np.array([_draws.truncated_beta(words, a, b, floor) for _ in range(N)])
+    assert floor <= draws.min() <= draws.max() <= 1 - floor
+    x = np.linspace(np.log(floor / (1 - floor)), np.log((1 - floor) / floor), 20_001)
+    t = special.expit(x)
+    density = np.exp(a * np.log(t) + b * np.log1p(-t))
+    cdf = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    assert stats.kstest(draws, lambda u: np.interp(u, t, cdf / cdf[-1])).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("floor", [1e-3, 1e-5, 0.05])
+def test_the_table_is_the_normalizer(floor):
+    table = log_beta_table(floor, 20.0, 100.0)
+    rng = np.random.default_rng(0)
+    line = np.empty(table.values.shape[1])
+    for c in (20.0, 100.0, *rng.uniform(20, 100, 10)):
+        log_beta_line(table.values, table.log_c_low, table.c_step, c, line)
+        for x in (-table.x_edge, table.x_edge, *rng.uniform(-table.x_edge, table.x_edge, 30)):
+            a, b = c * special.expit(x), c * special.expit(-x)
+            part = special.betainc(a, b, 1 - floor) - special.betainc(a, b, floor)
+            exact = special.betaln(a, b) + np.log(part)
+            step = 2 * table.x_edge / (len(line) - 1)
+            assert interpolate(line, (x + table.x_edge) / step) == pytest.approx(exact, abs=2e-5)
+            shape = (table.values, table.log_c_low, table.c_step, table.x_edge)
+            assert log_beta_at(*shape, c, x) == pytest.approx(exact, abs=2e-5)
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 6), st.integers(1, 5)),
+        elements=st.sampled_from([0.0, 1.0, 0.25, 0.9, np.nan]),
+    )
+)
+def test_lists_say_what_the_matrix_says(A):
+    rates = base_rates(A)
+    rows = pack_rows(A, rates)
+    d = A.shape[1]
+    back = np.zeros_like(A)
+    for i in range(len(A)):
+        for e in rows.entries[rows.start[i] : rows.stop[i]]:
+            if e < d:
+                back[i, e] = 1
+            else:
+                back[i, e - d] = np.nan
+        for j in range(rows.soft_start[i], rows.soft_start[i + 1]):
+            at = rows.soft[j]
+            back[i, at] = special.expit(rows.evidence[j] + special.logit(rates[at]))
+        room = rows.start[i + 1] if i + 1 < len(A) else len(rows.entries)
+        assert room - rows.start[i] == (np.nan_to_num(A[i], nan=1) > 0).sum()
+    np.testing.assert_allclose(back, A)
+
+
+def test_diagnostics_of_chains_that_are_known():
+    rng = np.random.default_rng(0)
+    n, rho = 20_000, 0.9
+    values = np.zeros((4, n))
+    noise = rng.normal(size=(4, n))
+    for i in range(1, n):
+        values[:, i] = rho * values[:, i - 1] + noise[:, i]
+    assert effective_sample_size(values) == pytest.approx(4 * n * (1 - rho) / (1 + rho), rel=0.15)
+    assert effective_sample_size(noise) == pytest.approx(4 * n, rel=0.15)
+    assert r_hat(values) == pytest.approx(1, abs=0.01)
+    assert r_hat(values + 5 * np.arange(4)[:, None]) > 2
+    assert r_hat(values + np.linspace(0, 20, n)) > 1.5
+    assert r_hat(np.ones((2, 10))) == 1
+    assert np.isnan(r_hat(np.ones((2, 3))))
+
+
+@pytest.mark.parametrize("kind", [ATTRIBUTE, BERNOULLI])
+@pytest.mark.parametrize(("n1", "n0"), [(0.0, 0.0), (3.0, 1.0), (0.0, 400.0), (2000.0, 30.0)])
+def test_proposals_for_a_leaf_have_the_density_that_they_state(words, kind, n1, n0):
+    table = log_beta_table(1e-3, 20.0, 100.0)
+    shape = (table.values, table.log_c_low, table.c_step, table.x_edge)
+    columns = Columns(
+        kind, 1e-3, 9, np.array([0.1]), np.array([30.0 if kind == ATTRIBUTE else 0.5]), np.ones(3)
+    )
+    nodes = make_nodes(2, 1)
+    nodes.n_used[0] = 1
+    nodes.theta[0] = 0.2 if kind == ATTRIBUTE else -1.0
+    fill_scores(nodes, columns, 0)
+    counts = np.array([n1]), np.array([n0])
+    theta = np.empty(1)
+    draws, stated = [], []
+    for _ in range(4000):
+        stated.append(propose_leaf(words, nodes, columns, shape, 0, *counts, theta, False))
+        draws.append(theta[0])
+    draws = np.array(draws)
+    x = special.logit(draws) if kind == ATTRIBUTE else draws
+    again = [
+        propose_leaf(words, nodes, columns, shape, 0, *counts, np.array([t]), True)
+        for t in draws[:50]
+    ]
+    np.testing.assert_allclose(again, stated[:50], atol=1e-9)
+    edge = table.x_edge if kind == ATTRIBUTE else 12.0
+    grid = np.linspace(-edge, edge, 8001)[1:-1]
+    line = special.expit(grid) if kind == ATTRIBUTE else grid
+    density = [
+        propose_leaf(words, nodes, columns, shape, 0, *counts, np.array([t]), True) for t in line
+    ]
+    cdf = np.cumsum(np.exp(density)) * (grid[1] - grid[0])
+    assert cdf[-1] == pytest.approx(1, abs=0.02)
+    assert stats.kstest(x, lambda u: np.interp(u, grid, cdf / cdf[-1])).pvalue > 1e-3
+    # and it is close to the conditional that it stands for
+    above, quiet = nodes.theta[0, 0], nodes.quiet[0, 0]
+    exact = np.array([log_leaf(columns, 0, above, quiet, n1, n0, u) for u in grid])
+    exact = np.exp(exact - special.logsumexp(exact)) / (grid[1] - grid[0])
+    assert np.abs(np.exp(density) - exact).sum() * (grid[1] - grid[0]) / 2 < 0.1

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AgglomerativeTree": "fieldguide.describe",
-<<<<<<< HEAD
     "AttentionTreeClassifier": "fieldguide.identify",
-=======
     "AttributeTree": "fieldguide.describe",
->>>>>>> w-atp
     "Collection": "fieldguide.collection",
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
@@ -29,11 +26,8 @@ _HOME = {
 
 __all__ = [
     "AgglomerativeTree",
-<<<<<<< HEAD
     "AttentionTreeClassifier",
-=======
     "AttributeTree",
->>>>>>> w-atp
     "Collection",
     "DeepFeatures",
     "Guide",

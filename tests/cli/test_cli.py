@@ -1,3 +1,4 @@
+import functools
 import json
 import os
 import signal
@@ -214,7 +215,9 @@ def test_ctrl_c_leaves_a_state_that_goes_on(blobs, tmp_path):
     for i in range(120):
         Image.fromarray(blobs[0][i % len(blobs[0])]).save(folder / f"{i:03d}.png")
     command = [*FIELDGUIDE, "build", str(folder), "--out", str(tmp_path / "guide"), "--jobs", "1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as build:
+    # Tests that run in the background of a shell would hand on that Ctrl-C is ignored.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as build:
         assert build.stderr is not None
         for line in build.stderr:
             if line.startswith("reading images: ") and not line.startswith("reading images: 0 "):

@@ -1,6 +1,6 @@
 """What the estimators that sample trees share: chains in parallel, the best sample, its words."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event
 from typing import Any
@@ -23,7 +23,7 @@ Progress = Callable[[int, int, float], bool | None]
 _BLOCK = 4096
 
 
-class SampledTree(BaseEstimator):
+class SampledTree(BaseEstimator, ABC):
     """Base of :class:`AttributeTree` and :class:`BernoulliTree`."""
 
     n_iter: int

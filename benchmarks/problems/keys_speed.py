@@ -63,12 +63,13 @@ def measure(data: Path, name: str) -> list[dict]:
             row["rc"] = 1.0 if key is None else float(relative_complexity(key, X_test).mean())
         for size in ("batch", "single"):
             # The first repetition compiles.
-            own, numpy = (np.array(seconds[name, size][1:]) for name in (way, "numpy"))
+            own, product = (np.array(seconds[one, size][1:]) for one in (way, "numpy"))
+            ratio = product / own
             row[size] = {
                 "us": float(np.median(own) * 1e6),
-                "ratio": float(np.median(numpy / own)),
-                "least": float((numpy / own).min()),
-                "most": float((numpy / own).max()),
+                "ratio": float(np.median(ratio)),
+                "least": float(ratio.min()),
+                "most": float(ratio.max()),
             }
         rows.append(row)
     return rows

@@ -18,9 +18,9 @@ from fieldguide.identify.attention_growing import (
     grow_attention_tree,
     prune_attention_tree,
 )
-from fieldguide.identify.attention_tree import choose_support, elimination_cost, judge_split
 from fieldguide.identify.binning import bin_features
 from fieldguide.identify.boosting import boost, gather, probability, split_classes
+from fieldguide.identify.node_judging import choose_support, elimination_cost, judge_split
 from fieldguide.identify.routed_plan import plant_trees
 from fieldguide.svm import Problems, Question
 from fieldguide.svm.folds import deal_folds

@@ -38,7 +38,8 @@ from fieldguide.guide.views import (
     VisualWord,
 )
 from fieldguide.guide.visual_words import read_visual_words
-from fieldguide.identify import relative_complexity, trace_path
+from fieldguide.identify import trace_path
+from fieldguide.identify.cost import cost_of_classes
 
 _KEYS = {key.__name__: key for key in KEYS.values()}
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
@@ -359,12 +360,11 @@ class Guide:
         steps = trace_path(self._key, row)
         end = leaf_classes(self._key.graph_, -1 - steps[-1].child)
         spent = int(self._key.evaluations(row)[0])
-        share = float(relative_complexity(self._key, row)[0])
         return KeyPath(
             tuple(PathStep(number[s.node], s.margin, s.probability) for s in steps),
             tuple(str(self._key.classes_[k]) for k in end),
             spent,
-            round(spent / share),
+            cost_of_classes(self._key.graph_),
             self._find_group(row),
         )
 

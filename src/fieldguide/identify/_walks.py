@@ -15,13 +15,13 @@ import numba
 import numpy as np
 
 from fieldguide._jit import jit
+from fieldguide.identify.graph import MOST_LOGIT
 from fieldguide.svm._kernels import dot_single
 
 _FREE, _CLOSED = -1, -2  # places of entries that are not in the heap
 # A best-first search that opens old nodes again and again for new paths goes on in the order of
 # the nodes, where each is opened once: a graph can have exponentially many paths.
 _PATIENCE, _PATIENCE_PER_NODE = 64, 4
-_MOST_LOGIT = 100.0  # log-odds beyond it say no more
 _FAINT = 12.0  # log-probability below the largest from which on a class counts for nothing
 _ABREAST = 6  # rows of a batch that go down together
 
@@ -275,12 +275,8 @@ def _gather_evidence(
         z = asked.logit[node]
         if rank - abs(z) > least and n_known != budget:
             child = _entry(links.left[node] if z > 0 else links.right[node], n_nodes)
-            if heap.place[child] == _FREE:
-                touched[n_touched] = child
-                n_touched += 1
-            if heap.place[child] == _FREE or rank - abs(z) > heap.priority[child]:
-                size = _put(heap, size, child, rank - abs(z), clock)
-                clock += 1
+            size, n_touched = _offer(heap, size, child, rank - abs(z), clock, touched, n_touched)
+            clock += 1
         rank += math.log1p(math.exp(-abs(z)))
     while size > 0 and heap.priority[heap.entries[0]] > least:
         entry = _pop(heap, size, _CLOSED)
@@ -300,12 +296,8 @@ def _gather_evidence(
             is_right = (side == 1) == (z > 0)
             child = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
             rank = log_p - lost - (0.0 if side == 1 else abs(z))
-            place = heap.place[child]
-            if rank > least and (place == _FREE or (place >= 0 and rank > heap.priority[child])):
-                if place == _FREE:
-                    touched[n_touched] = child
-                    n_touched += 1
-                size = _put(heap, size, child, rank, clock)
+            if rank > least:
+                size, n_touched = _offer(heap, size, child, rank, clock, touched, n_touched)
                 clock += 1
     for r in range(n_touched):
         heap.place[touched[r]] = _FREE
@@ -320,7 +312,7 @@ def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
     """
     for r in range(n_known):
         node = nodes[r]
-        logit = np.float32(min(max(logits[node], -_MOST_LOGIT), _MOST_LOGIT))
+        logit = np.float32(min(max(logits[node], -MOST_LOGIT), MOST_LOGIT))
         weight = precision[node]
         for k in range(score.shape[0]):
             apart = logit - class_logits[node, k]
@@ -505,12 +497,8 @@ def _search_near(
             if z > 0:
                 more, less = less, more
             child, rank = _entry(less, n_nodes), log_p - (abs(z) + lost)
-            place = heap.place[child]
-            if rank > least and (place == _FREE or (place >= 0 and rank > heap.priority[child])):
-                if place == _FREE:
-                    touched[n_touched] = child
-                    n_touched += 1
-                size = _put(heap, size, child, rank, clock)
+            if rank > least:
+                size, n_touched = _offer(heap, size, child, rank, clock, touched, n_touched)
             child, rank = _entry(more, n_nodes), log_p - lost
             place = heap.place[child]
             if rank > least and (place == _FREE or (place >= 0 and rank > heap.priority[child])):
@@ -629,6 +617,21 @@ def _put(heap, size, entry, priority, clock):
         size += 1
     _sift_up(heap, heap.place[entry])
     return size
+
+
+@_inner
+def _offer(heap, size, entry, priority, clock, touched, n_touched):
+    """Put an entry into the heap, or further up, unless it is closed or better already.
+
+    Entries that come for the first time are noted in ``touched``. Returns both sizes.
+    """
+    place = heap.place[entry]
+    if place == _FREE:
+        touched[n_touched] = entry
+        n_touched += 1
+    if place == _FREE or (place >= 0 and priority > heap.priority[entry]):
+        size = _put(heap, size, entry, priority, clock)
+    return size, n_touched
 
 
 @_inner

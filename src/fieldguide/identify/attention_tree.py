@@ -9,16 +9,6 @@ With ``search="greedy"`` and every option at its default this is the method as p
 the searches of every key, children that receive the rows as the SVM sends them, several candidate
 splits, pruning, several trees, and kinds that are added to a fitted tree.
 
-A kernel node may take fewer support vectors (Eq. 4): among values of C whose held-out accuracy is
-near the best, the one with the least cost of ruling out a class,
-
-    c = f⁻ N / |Z⁺| + f⁺ N / |Z⁻|,    f± = |Z±| / (|Z⁺| + |Z⁻|)
-
-=====  ==========================================================
-N      support vectors of the node
-|Z±|   classes with decided rows on the right and on the left
-=====  ==========================================================
-
 Reference: P. Panda, K. Roy, "Attention Tree: learning hierarchies of visual features for
 large-scale image recognition".
 """
@@ -29,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
-from scipy.special import expit, xlogy
+from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -44,10 +34,11 @@ from fieldguide.identify.attention_growing import (
     split_once,
 )
 from fieldguide.identify.binning import Binned, bin_features
-from fieldguide.identify.bipartition import bipartition
+from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.evidence import fit_evidence
 from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
 from fieldguide.identify.key import default_loss
+from fieldguide.identify.node_judging import choose_support, judge_split
 from fieldguide.identify.routed_plan import RoutedPlan, graft, plant_trees, renumber
 from fieldguide.identify.tree_key import N_FOLDS, TreeKey, fit_node_scales
 from fieldguide.svm import (
@@ -63,8 +54,6 @@ from fieldguide.svm.functions import pool_functions
 
 _GROWING_TOL = 1e-2  # who goes where needs no exact hyperplane
 _SVM_LINK = 4.0  # rows outside the margin, |f| ≥ 1, are decided for every delta up to 0.98
-_JUDGE_FOLDS = 3
-_C_FACTORS = (1.0, 0.3, 3.0, 0.1, 10.0)  # of the C of a kernel node; of equal costs the first
 # Of trees after the first. Two thirds of the rows instead were worse with best-first search on
 # Caltech-101 and CUB-200, and the same with shortlists.
 _COLUMN_SHARE = 0.5
@@ -497,74 +486,6 @@ def find_spread(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.
     return means, ((logits - means[own]) ** 2).sum(axis=0) / n_free
 
 
-def elimination_cost(n_support: Any, n_left: Any, n_right: Any) -> np.ndarray:
-    """Return c of Eq. 4: kernel values for each class that a node rules out, on average.
-
-    Examples
-    --------
-    >>> float(elimination_cost(60, 2, 4))
-    25.0
-    """
-    n_left, n_right = np.asarray(n_left, dtype=float), np.asarray(n_right, dtype=float)
-    share = n_left / (n_left + n_right)
-    return np.asarray(n_support) * (share / n_right + (1 - share) / n_left)
-
-
-def choose_support(problems: Problems, plan: RoutedPlan, C: float, tolerance: float) -> np.ndarray:
-    """Return the factor of C of each node: the cheapest that is nearly the most accurate."""
-    index = plan.class_of
-    problems = problems.changed(loss=default_loss(problems.kernel))
-    fold = deal_folds(index, _JUDGE_FOLDS, problems.seed)
-    n_right = np.zeros((len(_C_FACTORS), plan.n_nodes))
-    n_support = np.zeros((len(_C_FACTORS), plan.n_nodes))
-    n_decided = np.zeros(plan.n_nodes)
-    for k in range(_JUDGE_FOLDS):
-        held = np.flatnonzero(fold == k)
-        sides = plan.sides(index, held)
-        is_decided = np.abs(sides) == 1
-        n_decided += is_decided.sum(axis=0)
-        questions = plan.questions(index, (fold != k).astype(np.float64))
-        for c, factor in enumerate(_C_FACTORS):
-            margins = problems.evaluate(problems.solve(questions, C=C * factor), held)
-            n_right[c] += (is_decided & (margins * sides > 0)).sum(axis=0)
-    for c, factor in enumerate(_C_FACTORS):
-        n_support[c] = np.diff(problems.solve(plan.questions(index), C=C * factor).beta.indptr)
-    accuracy = n_right / np.maximum(n_decided, 1)
-    cost = elimination_cost(n_support, *plan.count_sides())
-    cost[accuracy < accuracy.max(axis=0) - tolerance - 1e-12] = np.inf
-    return np.array(_C_FACTORS)[cost.argmin(axis=0)]
-
-
-def judge_split(
-    problems: Problems, question: Question, rows: np.ndarray, index: np.ndarray, C: float
-) -> float:
-    """Return how many bits the side of a node's SVM tells about the class of rows it did not see.
-
-    Each fold of ``rows``, decided or not, is sent left or right by a function trained without it.
-    """
-    fold = np.full(len(index), -1)
-    fold[rows] = deal_folds(index[rows], _JUDGE_FOLDS, problems.seed)
-    is_right = np.zeros(len(rows), dtype=bool)
-    for k in range(_JUDGE_FOLDS):
-        is_used = fold[question.rows] != k
-        held = np.flatnonzero(fold[rows] == k)
-        signs = question.sign[is_used]
-        if not len(held):
-            continue
-        if np.ptp(signs) == 0 if len(signs) else True:
-            return -np.inf  # without this fold there is nothing to part
-        trained = problems.solve([Question(question.rows[is_used], signs)], C=C)
-        is_right[held] = problems.evaluate(trained, rows[held])[:, 0] > 0
-    counts = np.zeros((2, int(index.max()) + 1))
-    np.add.at(counts, (is_right.astype(int), index[rows]), 1)
-    return (_entropy(counts.sum(axis=0)) - sum(_entropy(side) for side in counts)) / len(rows)
-
-
-def _entropy(counts: np.ndarray) -> float:
-    """Return n H in bits."""
-    return float((xlogy(counts.sum(), counts.sum()) - xlogy(counts, counts).sum()) / np.log(2))
-
-
 def _set_apart(index: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     """Return True for a share of the rows of each class, never all of them."""
     is_apart = np.zeros(len(index), dtype=bool)
@@ -576,9 +497,7 @@ def _set_apart(index: np.ndarray, share: float, rng: np.random.Generator) -> np.
 
 def _halve(problems: Problems, index: np.ndarray, n_classes: int) -> np.ndarray:
     """Return −1 or +1 for each class, in two groups that are alike within."""
-    distance = problems.mean_distances(index, n_classes)
-    mean = distance.mean()
-    alike = np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
+    alike = likeness(problems.mean_distances(index, n_classes))
     return np.where(bipartition(alike, 0.3), 1, -1)
 
 

@@ -41,6 +41,12 @@ def bipartition(affinity: np.ndarray, least_share: float = 0.0) -> np.ndarray:
     return _best_cut(A, degree, order, max(1, int(least_share * n)))
 
 
+def likeness(distance: np.ndarray) -> np.ndarray:
+    """Return exp(−distance / mean distance), the affinity of what has distances only, (n, n)."""
+    mean = distance.mean()
+    return np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
+
+
 def _best_cut(A: np.ndarray, degree: np.ndarray, order: np.ndarray, least: int) -> np.ndarray:
     """Return the second group of the cut along ``order`` with the least normalised cut."""
     sorted_A = A[np.ix_(order, order)]

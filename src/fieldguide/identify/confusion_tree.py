@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from fieldguide._check import check_number
 from fieldguide.identify import search as searches
-from fieldguide.identify.bipartition import bipartition
+from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.growing import Classes, Plan, Split, grow
 from fieldguide.identify.key import default_loss
@@ -134,9 +134,7 @@ def find_likeness(problems: Problems, index: np.ndarray, n_classes: int, C: floa
     confusion = np.zeros((n_classes, n_classes))
     np.add.at(confusion, (index, scores.argmax(axis=1)), 1)
     confusion /= np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    distance = problems.mean_distances(index, n_classes)
-    mean = distance.mean()
-    faint = np.exp(-distance / mean) if mean > 0 else np.ones_like(distance)
+    faint = likeness(problems.mean_distances(index, n_classes))
     return (confusion + confusion.T) / 2 + _FAINT * faint
 
 

@@ -6,8 +6,8 @@ reached twice are one node, so the result is a graph; a set of one class is a le
 wave are split side by side in threads; what a node becomes does not depend on the wave.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -17,6 +17,33 @@ from fieldguide.identify.graph import ABSENT, DecisionGraph, make_graph
 from fieldguide.svm import Problems, Question, Trained
 
 Classes = tuple[int, ...]
+
+
+class AnyPlan(Protocol):
+    """What a key needs of its plan, whether classes or rows are sent one way or the other."""
+
+    @property
+    def left(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def right(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def roots(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def n_nodes(self) -> int: ...  # noqa: D102
+    @property
+    def n_classes(self) -> int: ...  # noqa: D102
+
+    def questions(self, index: np.ndarray, weight: np.ndarray | None = None) -> list[Question]:
+        """Return the binary problem of each node."""
+
+    def sides(self, index: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return which way rows should go at each node, (len(rows), n_nodes), as colours."""
+
+    def leaf_counts(self, index: np.ndarray) -> csr_array:
+        """Return the weight of each class at each leaf, (n_leaves, n_classes)."""
+
+    def colors(self) -> np.ndarray:
+        """Return which way each class goes at each node, (n_nodes, n_classes)."""
 
 
 class Split(NamedTuple):
@@ -108,20 +135,32 @@ def grow(
 
 def plant(plans: list[Plan]) -> Plan:
     """Return several trees of the same classes as one plan."""
-    if len(plans) == 1:
-        return plans[0]
-    sets: list[Classes] = []
-    splits: list[Split] = []
-    leaves: list[Classes] = []
-    links = []
-    for plan in plans:
-        own = plan.left, plan.right, np.array(plan.roots)
-        links.append([np.where(a >= 0, a + len(sets), a - len(leaves)) for a in own])
-        sets += plan.sets
-        splits += plan.splits
-        leaves += plan.leaves
-    left, right, roots = (np.concatenate(parts) for parts in zip(*links, strict=True))
-    return Plan(sets, splits, left, right, leaves, plans[0].n_classes, tuple(roots.tolist()))
+    left, right, roots = join_links([(p.left, p.right, p.roots, len(p.leaves)) for p in plans])
+    return Plan(
+        [classes for plan in plans for classes in plan.sets],
+        [split for plan in plans for split in plan.splits],
+        left,
+        right,
+        [classes for plan in plans for classes in plan.leaves],
+        plans[0].n_classes,
+        roots,
+    )
+
+
+def join_links(
+    trees: Sequence[tuple[np.ndarray, np.ndarray, tuple[int, ...], int]],
+) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Return left, right and roots of trees side by side, each numbered after the one before.
+
+    A tree comes as its own left, right and roots, and its number of leaves.
+    """
+    parts, n_nodes, n_leaves = [], 0, 0
+    for left, right, roots, own_leaves in trees:
+        own = left, right, np.array(roots)
+        parts.append([np.where(a >= 0, a + n_nodes, a - n_leaves) for a in own])
+        n_nodes, n_leaves = n_nodes + len(left), n_leaves + own_leaves
+    joined = [np.concatenate(links) for links in zip(*parts, strict=True)]
+    return joined[0], joined[1], tuple(joined[2].tolist())
 
 
 def children(classes: Classes, split: Split) -> tuple[Classes, Classes]:
@@ -138,7 +177,7 @@ def ask_node(colors: np.ndarray, index: np.ndarray, weight: np.ndarray | None = 
 
 
 def build_graph(
-    plan: Any, problems: Problems, nodes: Trained, flat: Trained, index: np.ndarray
+    plan: AnyPlan, problems: Problems, nodes: Trained, flat: Trained, index: np.ndarray
 ) -> DecisionGraph:
     """Return the graph of trained nodes; the functions of the classes follow those of the nodes.
 

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from fieldguide.identify.attention_growing import AttentionTree
 from fieldguide.identify.graph import ABSENT
+from fieldguide.identify.growing import join_links
 from fieldguide.svm import Question
 
 
@@ -104,17 +105,11 @@ class RoutedPlan(NamedTuple):
 
 def plant_trees(trees: Sequence[AttentionTree], index: np.ndarray, n_classes: int) -> RoutedPlan:
     """Return the plan of some trees on the same rows; each has a node."""
-    links, n_nodes, n_leaves = [], 0, 0
-    for tree in trees:
-        own = tree.left, tree.right, np.zeros(1, dtype=np.int32)
-        links.append([np.where(a >= 0, a + n_nodes, a - n_leaves) for a in own])
-        n_nodes += tree.n_nodes
-        n_leaves += tree.n_leaves
-    left, right, roots = (np.concatenate(parts) for parts in zip(*links, strict=True))
+    left, right, roots = join_links([(t.left, t.right, (0,), t.n_leaves) for t in trees])
     return RoutedPlan(
         left=left,
         right=right,
-        roots=tuple(roots.tolist()),
+        roots=roots,
         n_classes=n_classes,
         class_of=index,
         start=_join_starts([tree.start for tree in trees]),
@@ -123,7 +118,7 @@ def plant_trees(trees: Sequence[AttentionTree], index: np.ndarray, n_classes: in
         leaf_start=_join_starts([tree.leaf_start for tree in trees]),
         leaf_rows=np.concatenate([tree.leaf_rows for tree in trees]),
         counts=csr_array(vstack([tree.leaf_counts for tree in trees])),
-        C_factor=np.ones(n_nodes),
+        C_factor=np.ones(len(left)),
     )
 
 

@@ -190,10 +190,9 @@ def shortlist(
 
     With evidence of the classes' margins, the greedy way is followed, and others to leaves within
     :data:`REACH` times the tolerance of the most probable; every class is weighed by the margins
-    met there. Without, a leaf
-    counts by its most probable path, and ``mass`` holds those paths alone. When one class is left,
-    nothing more is asked. Of equal margins the class with the smaller number wins, as it does for
-    one-vs-all.
+    met there. Without, a leaf counts by its most probable path, and ``mass`` holds those paths
+    alone. When one class is left, nothing more is asked. Of equal margins the class with the
+    smaller number wins, as it does for one-vs-all.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
 from fieldguide.identify.flat import fit_scale
 from fieldguide.identify.graph import DecisionGraph, read_graph
-from fieldguide.identify.growing import build_graph, join, plant
+from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.serving import FastShortlist, FastWalker
@@ -46,23 +46,8 @@ from fieldguide.svm.folds import deal_folds
 
 SEARCHES = ("greedy", "best_first", "shortlist")
 TOLERANCES = (
-    0.0,
-    0.25,
-    0.5,
-    0.75,
-    1.0,
-    1.25,
-    1.5,
-    1.75,
-    2.0,
-    2.5,
-    3.0,
-    3.5,
-    4.0,
-    5.0,
-    6.0,
-    8.0,
-    10.0,
+    *(0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0),
+    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0),
 )
 N_FOLDS = 5
 _USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence is fitted to
@@ -190,8 +175,8 @@ class TreeKey(Key):
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Any:
         """Return which classes go which way at each node; ``tree`` is its number, from 0."""
 
-    def _plan_trees(self, problems: Problems, index: np.ndarray) -> Any:
-        """Return the plan of all trees together: a ``Plan`` or what has its methods."""
+    def _plan_trees(self, problems: Problems, index: np.ndarray) -> AnyPlan:
+        """Return the plan of all trees together."""
         return plant([self._plan(problems, index, self.C_, tree) for tree in range(self.n_trees)])
 
     def _check_own(self) -> None:
@@ -389,7 +374,7 @@ class TreeKey(Key):
         )
 
     def _calibrate(
-        self, problems: Problems, plan: Any, nodes: Trained, index: np.ndarray, seed: int
+        self, problems: Problems, plan: AnyPlan, nodes: Trained, index: np.ndarray, seed: int
     ) -> None:
         """Fit all that needs held-out rows, and keep what is said of those."""
         self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
@@ -470,15 +455,16 @@ class TreeKey(Key):
         """Return the tolerance that the wanted cost or accuracy asks for, on held-out rows."""
         n_nodes, n = self.graph_.n_nodes, len(labels)
         is_right = (margins[:, n_nodes:].argmax(axis=1) == labels).astype(np.int64)
-        whole = cost_of_classes(self.graph_)
+        is_cost_wanted, whole = self.max_cost is not None, cost_of_classes(self.graph_)
         chosen = TOLERANCES[0]
         for tolerance in TOLERANCES:
             self.tolerance_ = tolerance
             gain, cost = np.empty(n), 0.0
             for rows, graph in parts:
-                found = self._find(graph, margins[rows], paths=True)
+                found = self._find(graph, margins[rows], paths=is_cost_wanted)
                 gain[rows] = (found.answer == labels[rows]) - is_right[rows]
-                cost += float(searches.count_costs(self.graph_, None, found).sum())
+                if is_cost_wanted:
+                    cost += float(searches.count_costs(self.graph_, None, found).sum())
             if self.max_cost is not None and cost > self.max_cost * whole * n:
                 if tolerance == TOLERANCES[0]:
                     warnings.warn(
@@ -495,7 +481,7 @@ class TreeKey(Key):
         return chosen
 
     def _hold_out(
-        self, problems: Problems, plan: Any, nodes: Trained, index: np.ndarray, seed: int
+        self, problems: Problems, plan: AnyPlan, nodes: Trained, index: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """Return rows, and their margins at every node and class when their fold is left out.
 

@@ -25,56 +25,48 @@
     node.href = address;
     return node;
   }
-  function picture(item) {
+  function thumbnail(item) {
     var image = element("img");
     image.src = item.thumbnail;
     image.width = item.width;
     image.height = item.height;
     image.alt = item.alt;
+    return image;
+  }
+  function picture(item) {
     var mount = element("span", "mount");
-    mount.appendChild(image);
+    mount.appendChild(thumbnail(item));
     return mount;
   }
-  function bar(share, label) {
+  /* A drawing as wide as its place; shapes are pairs of a name and attributes. */
+  function drawing(className, height, label, shapes) {
     var space = "http://www.w3.org/2000/svg";
-    var drawing = document.createElementNS(space, "svg");
-    drawing.setAttribute("class", "bar");
-    drawing.setAttribute("width", "100%");
-    drawing.setAttribute("height", "8");
-    drawing.setAttribute("role", "img");
-    drawing.setAttribute("aria-label", label);
-    [["bar-whole", 3.5, 1, 1], ["bar-part", 1, share, 6]].forEach(function (part) {
-      var rect = document.createElementNS(space, "rect");
-      rect.setAttribute("class", part[0]);
-      rect.setAttribute("y", part[1]);
-      rect.setAttribute("width", (100 * part[2]).toFixed(1) + "%");
-      rect.setAttribute("height", part[3]);
-      drawing.appendChild(rect);
-    });
-    return drawing;
+    function shape(name, attributes) {
+      var node = document.createElementNS(space, name);
+      Object.keys(attributes).forEach(function (key) { node.setAttribute(key, attributes[key]); });
+      return node;
+    }
+    var node = shape("svg", { "class": className, width: "100%", height: height, role: "img",
+      "aria-label": label });
+    shapes.forEach(function (part) { node.appendChild(shape(part[0], part[1])); });
+    return node;
+  }
+  function bar(share, label) {
+    return drawing("bar", 8, label, [
+      ["rect", { "class": "bar-whole", y: 3.5, width: "100.0%", height: 1 }],
+      ["rect", { "class": "bar-part", y: 1, width: (100 * share).toFixed(1) + "%", height: 6 }]
+    ]);
   }
 
   /* A margin: a bar to the left of 0 for the minus side, to the right for the plus side. */
   function marginBar(margin, most) {
-    var space = "http://www.w3.org/2000/svg";
-    var drawing = document.createElementNS(space, "svg");
-    drawing.setAttribute("class", "margin-bar");
-    drawing.setAttribute("width", "100%");
-    drawing.setAttribute("height", "12");
-    drawing.setAttribute("role", "img");
-    drawing.setAttribute("aria-label", "margin " + signed(margin));
     var reach = 50 * Math.min(1, Math.abs(margin) / most);
-    [
+    return drawing("margin-bar", 12, "margin " + signed(margin), [
       ["line", { "class": "margin-whole", x1: "0", x2: "100%", y1: 6, y2: 6 }],
       ["rect", { "class": "margin-part", x: (margin > 0 ? 50 : 50 - reach) + "%", y: 3,
         width: reach + "%", height: 6 }],
       ["line", { "class": "margin-zero", x1: "50%", x2: "50%", y1: 0, y2: 12 }]
-    ].forEach(function (part) {
-      var shape = document.createElementNS(space, part[0]);
-      Object.keys(part[1]).forEach(function (name) { shape.setAttribute(name, part[1][name]); });
-      drawing.appendChild(shape);
-    });
-    return drawing;
+    ]);
   }
   function signed(number) {
     return (number > 0 ? "+" : "−") + Math.abs(number).toFixed(2);
@@ -85,12 +77,7 @@
       var go = link(kind.address, undefined);
       go.tabIndex = -1;
       go.title = kind.caption;
-      var image = element("img");
-      image.src = kind.thumbnail;
-      image.width = kind.width;
-      image.height = kind.height;
-      image.alt = kind.alt;
-      go.appendChild(image);
+      go.appendChild(thumbnail(kind));
       strip.appendChild(go);
     });
     return strip;

@@ -10,7 +10,7 @@ from tests.identify.graphs import draw_graph, make_dagsvm
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
-from fieldguide.guide.couplets import compare_keys, make_couplets, part_depths
+from fieldguide.guide.couplets import compare_keys, find_way, make_couplets, part_depths
 from fieldguide.guide.views import Couplet
 from fieldguide.identify.graph import make_graph
 from fieldguide.svm import LinearFunctions
@@ -142,3 +142,52 @@ def test_a_guide_tells_the_way_of_an_image(keyed, blobs):
 def test_a_flat_key_has_no_couplets(small_guide, blobs):
     assert small_guide.couplets == ()
     assert small_guide.identify(blobs[0][:1])[0].path is None
+
+
+@given(st.integers(0, 10_000))
+def test_the_way_to_a_kind_is_a_shortest_one_that_it_goes(seed):
+    graph = draw_graph(seed)
+    names = [f"kind {k}" for k in range(graph.n_classes)]
+    couplets = make_couplets(graph, names)
+
+    def walks(number, kind):
+        """Every way of a kind from a couplet to an end of its name."""
+        couplet = couplets[number - 1]
+        for side, only, to, end in (
+            (-1, couplet.minus, couplet.to_minus, couplet.minus_end),
+            (1, couplet.plus, couplet.to_plus, couplet.plus_end),
+        ):
+            if kind in only or kind in couplet.both:
+                if end[:1] == (kind,):
+                    yield [(number, side)]
+                elif to is not None:
+                    yield from ([(number, side), *rest] for rest in walks(to, kind))
+
+    for kind in names:
+        way = [(couplet.number, side) for couplet, side in find_way(couplets, kind)]
+        every = list(walks(1, kind)) if couplets else []
+        assert (way in every) if every else way == []
+        assert len(way) == min(map(len, every), default=0)
+
+
+def test_specimens_stand_for_the_sides_of_an_attention_tree(tmp_path):
+    rng = np.random.default_rng(0)
+    levels = np.repeat([20, 90, 160, 230], 8)
+    images = [
+        np.clip(rng.normal(v, 25, (32, 32, 3)), 0, 255).astype(np.uint8) for v in levels.tolist()
+    ]
+    images.append(images[0])  # without a kind: it is no training row
+    kinds = [None, *(f"level {v}" for v in levels)]
+    images = [images[-1], *images[:-1]]
+    guide = Guide.build(
+        Collection.from_arrays(images, kinds), tmp_path / "g", key="attention", features="color"
+    )
+    first = guide.couplets[0]
+    assert first.examples[0]
+    assert first.examples[2]
+    for side, kinds_there in zip(
+        first.examples, (first.minus, first.both, first.plus), strict=True
+    ):
+        for kind, i in side:
+            assert guide.specimen(i).kind == kind
+            assert kind in (*kinds_there, *first.both)

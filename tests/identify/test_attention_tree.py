@@ -497,6 +497,48 @@ def test_what_add_kind_refuses(seed):
         opened.add_kind(X[:3], [7, 7, 7])
 
 
+# -- examples -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.8])
+def test_examples_went_the_way_that_they_stand_for(delta, seed):
+    X, y = draw_kinds(seed)
+    key = AttentionTreeClassifier(delta=delta, C=1.0).fit(X[y < 5], y[y < 5])
+    for _ in range(2):
+        plan, (nodes, picked) = key._grown[2], key.examples_
+        assert nodes[0] == 0
+        assert len(set(nodes.tolist())) == len(nodes) <= 31
+        for node, ways in zip(nodes, picked, strict=True):
+            own = slice(plan.start[node], plan.start[node + 1])
+            for label, way in zip((-1, 0, 1), ways, strict=True):
+                there = plan.rows[own][plan.labels[own] == label]
+                shown = way[way >= 0]
+                assert len(set(shown.tolist())) == len(shown) == min(len(there), len(way))
+                assert set(shown.tolist()) <= set(there.tolist())
+                kinds, counts = np.unique(plan.class_of[shown], return_counts=True)
+                assert len(kinds) == min(len(np.unique(plan.class_of[there])), len(shown))
+                # No kind has a second turn before every kind with a row left has had its first.
+                left = np.array([(plan.class_of[there] == k).sum() for k in kinds]) - counts
+                assert all(counts.max(initial=0) - c <= 1 for c in counts[left > 0])
+        key.add_kind(X[y == 5], y[y == 5]) if 5 not in key.classes_ else None
+    again = AttentionTreeClassifier.from_state(*key.to_state())
+    np.testing.assert_array_equal(again.examples_.rows, key.examples_.rows)
+    if delta == 0.5:
+        assert (key.examples_.rows[:, 1] == -1).all()
+
+
+def test_examples_that_do_not_fit_are_refused(seed):
+    X, y = draw_kinds(seed)
+    arrays, state = AttentionTreeClassifier().fit(X, y).to_state()
+    for name, damaged in (
+        ("example_node", arrays["example_node"] + 1000),
+        ("example_rows", arrays["example_rows"][:1]),
+        ("example_rows", arrays["example_rows"] - 2),
+    ):
+        with pytest.raises(ValueError, match="examples of a AttentionTree"):
+            AttentionTreeClassifier.from_state(arrays | {name: damaged}, state)
+
+
 # -- odd input ----------------------------------------------------------------------------
 
 

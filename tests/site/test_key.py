@@ -13,8 +13,8 @@ from tests.identify.graphs import draw_graph, make_dagsvm
 
 from fieldguide._check import InvalidArgument
 from fieldguide.errors import GuideError
-from fieldguide.guide.couplets import compare_keys, make_couplets
-from fieldguide.guide.views import KeyPath, PathStep
+from fieldguide.guide.couplets import compare_keys, find_way, make_couplets
+from fieldguide.guide.views import Exemplar, KeyPath, PathStep
 from fieldguide.identify.graph import make_graph
 from fieldguide.site import couplets as page_couplets
 from fieldguide.site.key_drawing import NAME_PX, fit, name_kinds, shorten, text_width
@@ -288,6 +288,30 @@ def test_the_page_lists_every_couplet(keyed_guide):
         assert ("both ways" in entry) == bool(couplet.both)
     assert "style=" not in html
     assert 'role="img"' in html
+
+
+def test_the_page_of_a_kind_tells_the_way_to_it(keyed_guide, guide):
+    renderer = Renderer(keyed_guide, live=False)
+    for kind in keyed_guide.kinds:
+        html = renderer.page(renderer.book.kind(kind.name))
+        way = [couplet.number for couplet, _ in find_way(keyed_guide.couplets, kind.name)]
+        told = re.findall(r'href="\.\./key\.html#couplet-(\d+)">', html)
+        assert [int(number) for number in told] == way
+    flat = Renderer(guide, live=False)
+    assert "through the key" not in flat.page(flat.book.kind(guide.kinds[0].name))
+
+
+def test_pictures_of_specimens_are_told_to_be_such(keyed_guide, monkeypatch):
+    first = keyed_guide.couplets[0]
+    kind = first.minus[0]
+    specimen = int(keyed_guide.members(kind=kind)[-1])
+    shown = replace(first, examples=((Exemplar(kind, specimen),), (), ()))
+    monkeypatch.setitem(vars(keyed_guide), "couplets", (shown, *keyed_guide.couplets[1:]))
+    html = Renderer(keyed_guide, live=False).page("key.html")
+    assert "The pictures are specimens" in html
+    drawn = html[html.index('id="key-1"') : html.index('id="key-2"')]
+    assert re.findall(r'href="([^"#]+\.jpg)"', drawn) == [keyed_guide.specimen(specimen).thumbnail]
+    assert "The pictures are specimens" in plot_key(keyed_guide).text.replace("\n", " ")
 
 
 def test_a_page_of_many_couplets_stops_and_says_so(two_hundred, monkeypatch):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from fieldguide._files import replacing
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
-from fieldguide.guide.views import Branch, Kind, Specimen, Unreadable, Word
+from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
 
 _SCHEMA = """
 CREATE TABLE specimen (
@@ -165,6 +165,11 @@ class Catalogue:
             "(SELECT last FROM branch WHERE id = ?) ORDER BY typical DESC, id"
         )
         return [i for (i,) in self._all(query, [branch, branch])]
+
+    def labelled(self) -> list[Exemplar]:
+        """Return the specimens that have a kind, in their order."""
+        rows = self._all("SELECT kind, id FROM specimen WHERE kind IS NOT NULL ORDER BY id")
+        return [Exemplar(kind, i) for kind, i in rows]
 
     def words_of(self, specimen: int) -> tuple[tuple[str, float], ...]:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""

@@ -4,19 +4,26 @@ A couplet is a node of the decision graph. Couplets are numbered by their distan
 so that whoever lists or draws a few of them has the ones that every specimen meets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide.guide.views import Couplet
+from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.identify import DecisionGraph
 from fieldguide.identify.graph import BOTH, LEFT, RIGHT
 
+Ways = tuple[tuple[Exemplar, ...], ...]
 
-def make_couplets(graph: DecisionGraph, kinds: Sequence[str]) -> tuple[Couplet, ...]:
-    """Return the nodes of a graph whose classes are ``kinds``, nearest to the root first."""
+
+def make_couplets(
+    graph: DecisionGraph, kinds: Sequence[str], examples: Mapping[int, Ways] | None = None
+) -> tuple[Couplet, ...]:
+    """Return the nodes of a graph whose classes are ``kinds``, nearest to the root first.
+
+    ``examples`` are specimens of some nodes that went left, both ways and right.
+    """
     depth = {0: 0} if graph.n_nodes else {}
     order = list(depth)
     for node in order:  # grows while it is read: nodes are met level by level
@@ -44,6 +51,7 @@ def make_couplets(graph: DecisionGraph, kinds: Sequence[str]) -> tuple[Couplet, 
             to_plus=number.get(int(graph.right[node])),
             minus_end=end(int(graph.left[node])),
             plus_end=end(int(graph.right[node])),
+            examples=(examples or {}).get(node, ((), (), ())),
         )
         for node in order
     )
@@ -54,6 +62,31 @@ def leaf_classes(graph: DecisionGraph, leaf: int) -> np.ndarray:
     own = int(graph.leaf_class[leaf])
     others = graph.leaf_counts[[leaf]].indices
     return np.array([own, *sorted(int(k) for k in others if k != own)])
+
+
+def find_way(couplets: Sequence[Couplet], kind: str) -> list[tuple[Couplet, int]]:
+    """Return the shortest way to a kind: couplets, and −1 or +1 for the side to take at each.
+
+    Empty where no way that the kind goes ends with its name first.
+    """
+    before: dict[int, tuple[int, int]] = {}
+    order = [1] if couplets else []
+    for number in order:  # grows while it is read
+        couplet = couplets[number - 1]
+        ways = [(-1, couplet.minus, couplet.to_minus, couplet.minus_end)]
+        ways += [(1, couplet.plus, couplet.to_plus, couplet.plus_end)]
+        for side, only, to, end in ways:
+            if kind not in only and kind not in couplet.both:
+                continue
+            if end and end[0] == kind:
+                steps = [(number, side)]
+                while steps[-1][0] in before:
+                    steps.append(before[steps[-1][0]])
+                return [(couplets[n - 1], sign) for n, sign in reversed(steps)]
+            if to is not None and to not in before and to != 1:
+                before[to] = number, side
+                order.append(to)
+    return []
 
 
 class Agreement(NamedTuple):

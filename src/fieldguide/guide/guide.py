@@ -30,6 +30,7 @@ from fieldguide.guide.views import (
     Answer,
     Branch,
     Couplet,
+    Exemplar,
     KeyPath,
     Kind,
     PathStep,
@@ -182,7 +183,23 @@ class Guide:
         """The key as numbered couplets; empty for a guide without a key, or with a flat one."""
         if self.about["settings"].get("key") in (None, *_FLAT) or self._key is None:
             return ()
-        return make_couplets(self._key.graph_, [str(name) for name in self._key.classes_])
+        kinds = [str(name) for name in self._key.classes_]
+        return make_couplets(self._key.graph_, kinds, self._find_examples())
+
+    def _find_examples(self) -> dict[int, tuple[tuple[Exemplar, ...], ...]]:
+        """Return the specimens that went −, both ways and + at the nodes of which it is known."""
+        examples = getattr(self._key, "examples_", None)
+        if examples is None:
+            return {}
+        labelled = self._catalogue.labelled()
+        if examples.rows.max(initial=-1) >= len(labelled):
+            raise GuideError(
+                "The examples of the key are not specimens of this guide; build it again."
+            )
+        return {
+            int(node): tuple(tuple(labelled[i] for i in way if i >= 0) for way in ways)
+            for node, ways in zip(examples.node, examples.rows, strict=True)
+        }
 
     def draw_visual_words(self, n_words: int = 24) -> Image.Image:
         """Return a plate of visual words, to print or to look at."""

@@ -5,6 +5,7 @@ collection has labels; and the answers of its key. Everything here is data: no f
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,13 @@ class Unreadable:
     reason: str
 
 
+class Exemplar(NamedTuple):
+    """What a picture in a key stands for."""
+
+    kind: str
+    specimen: int | None = None  # None: the best of the kind
+
+
 @dataclass(frozen=True)
 class Couplet:
     """One question of a key with a graph: which kinds go on the minus side, the plus side, both."""
@@ -95,6 +103,8 @@ class Couplet:
     to_plus: int | None
     minus_end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first; else ()
     plus_end: tuple[str, ...]
+    # Specimens that went −, both ways and + while the key was trained, where it knows them.
+    examples: tuple[tuple[Exemplar, ...], ...] = ((), (), ())
 
 
 @dataclass(frozen=True)

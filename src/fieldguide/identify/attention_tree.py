@@ -39,7 +39,14 @@ from fieldguide.identify.evidence import fit_evidence
 from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
 from fieldguide.identify.key import default_loss
 from fieldguide.identify.node_judging import choose_support, judge_split
-from fieldguide.identify.routed_plan import RoutedPlan, graft, plant_trees, renumber
+from fieldguide.identify.routed_plan import (
+    Examples,
+    RoutedPlan,
+    graft,
+    pick_examples,
+    plant_trees,
+    renumber,
+)
 from fieldguide.identify.tree_key import N_FOLDS, TreeKey, fit_node_scales
 from fieldguide.svm import (
     Functions,
@@ -97,6 +104,11 @@ n_jobs, random_state
         As of every tree key; see :class:`TreeKey`. Boosting works on the columns of the rows for
         every kernel, so that "precomputed" is not possible. The second and later trees are grown
         on a random half of the columns each.
+
+    Attributes
+    ----------
+    examples_ : Examples
+        A few training rows of the first levels that went left, both ways and right, to look at.
 
     Notes
     -----
@@ -226,10 +238,28 @@ n_jobs, random_state
             place,
         )
         self.classes_, self._grown = classes, (rows, index, wider)
+        self.examples_ = pick_examples(wider)
         if self.held_out_ is not None:
             self.held_out_ = self.held_out_._replace(answer=place[self.held_out_.answer])
         warn_open_gaps(type(self).__name__, trained.gaps, self.tol, "lower C or raise tol")
         return self
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the fitted key as arrays and as values that JSON can hold."""
+        arrays, settings = super().to_state()
+        examples = {"example_node": self.examples_.node, "example_rows": self.examples_.rows}
+        return arrays | examples, settings
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
+        """Make a fitted key from what :meth:`to_state` returned."""
+        key = super().from_state(arrays, settings)
+        node, rows = (np.asarray(arrays[f"example_{part}"], np.int32) for part in ("node", "rows"))
+        is_sound = rows.ndim == 3 and rows.shape[:2] == (*node.shape, 3) and (rows >= -1).all()
+        if not is_sound or not ((node >= 0) & (node < key.graph_.n_nodes)).all():
+            raise InvalidArgument(f"The examples of a {cls.__name__} do not fit its nodes.")
+        key.examples_ = Examples(node, rows)
+        return key
 
     # -- growing --------------------------------------------------------------------------
 
@@ -264,7 +294,7 @@ n_jobs, random_state
         if self.support_tolerance is not None and self.kernel != "linear":
             factor = choose_support(problems, plan, self.C_, self.support_tolerance)
             plan = plan._replace(C_factor=factor)
-        self._grown = problems.X, index, plan
+        self._grown, self.examples_ = (problems.X, index, plan), pick_examples(plan)
         return plan
 
     def _plan(

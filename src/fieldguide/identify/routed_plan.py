@@ -3,6 +3,7 @@
 Rows of one class may part at any node, so that a plan holds the rows of every node and leaf: which
 of them are decided is the binary problem of the node, and the colour of a class is where its rows
 went. Rows that join later (:func:`graft`) are added to the lists of the nodes on their way.
+:func:`pick_examples` chooses a few rows of each node for a person to look at.
 """
 
 from collections.abc import Sequence
@@ -101,6 +102,48 @@ class RoutedPlan(NamedTuple):
     def _owners(self) -> np.ndarray:
         """Return the node of each entry of the list of rows."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.start))
+
+
+class Examples(NamedTuple):
+    """A few rows of the first nodes that went left, both ways and right."""
+
+    node: np.ndarray  # (m,) int32
+    rows: np.ndarray  # (m, 3, n) int32: left, both ways, right; −1 where there are no more
+
+
+def pick_examples(plan: RoutedPlan, n_levels: int = 5, n_examples: int = 12) -> Examples:
+    """Choose rows of the first levels of the first tree: one of each class before a second.
+
+    Classes that go one way only come first, and of those the ones with most rows.
+    """
+    nodes = [plan.roots[0]] if plan.roots[0] >= 0 else []
+    last = nodes
+    for _ in range(n_levels - 1):
+        last = [int(c) for v in last for c in (plan.left[v], plan.right[v]) if c >= 0]
+        nodes = nodes + last
+    picked = np.full((len(nodes), 3, n_examples), -1, dtype=np.int32)
+    for place, node in enumerate(nodes):
+        own = slice(plan.start[node], plan.start[node + 1])
+        rows, labels = plan.rows[own], plan.labels[own]
+        count = np.zeros((3, plan.n_classes), dtype=np.int64)
+        np.add.at(count, (labels + 1, plan.class_of[rows]), 1)
+        is_parted = (count > 0).sum(axis=0) > 1
+        for way in range(3):
+            there = np.sort(rows[labels == way - 1])
+            kind = plan.class_of[there]
+            order = np.lexsort((there, -count[way][kind], is_parted[kind], _turns(kind)))
+            best = there[order[:n_examples]]
+            picked[place, way, : len(best)] = best
+    return Examples(np.array(nodes, dtype=np.int32), picked)
+
+
+def _turns(kind: np.ndarray) -> np.ndarray:
+    """Return how many earlier entries are of the same kind."""
+    order = np.argsort(kind, kind="stable")
+    turns = np.empty(len(kind), dtype=np.int64)
+    firsts = np.searchsorted(kind[order], kind[order])
+    turns[order] = np.arange(len(kind)) - firsts
+    return turns
 
 
 def plant_trees(trees: Sequence[AttentionTree], index: np.ndarray, n_classes: int) -> RoutedPlan:

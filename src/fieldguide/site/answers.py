@@ -13,7 +13,7 @@ from fieldguide.site.phrases import (
     word_group,
     word_path,
 )
-from fieldguide.site.pictures import PictureBook
+from fieldguide.site.pictures import PictureBook, find_specimen
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -80,7 +80,7 @@ def _step(
     sides, both = describe_sides(
         couplet,
         guide.couplets,
-        lambda kind: pictures(guide.kind(kind).exemplars[:1])[0],
+        lambda exemplar: pictures([find_specimen(guide, exemplar)])[0],
         n_pictures=4,
         n_names=5,
     )

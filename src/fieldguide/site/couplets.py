@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from fieldguide.guide.views import Couplet
+from fieldguide.guide.couplets import find_way
+from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.addresses import href
 from fieldguide.site.key_drawing import describe_drawing, draw_key, fit
 from fieldguide.site.key_layout import (
+    BOTH,
     MINUS,
     PICTURE_PX,
     PLUS,
     Layout,
-    choose_spanning,
+    choose_shown,
     lay_out,
 )
 from fieldguide.site.pictures import Picture
@@ -27,13 +29,13 @@ _LEVELS = 5
 _N_PICTURES = 6  # kinds that stand for a side
 _N_NAMES = 12
 
-# The picture of a kind.
-Portray = Callable[[str], Picture]
+# The picture of a kind, or of one specimen of it.
+Portray = Callable[[Exemplar], Picture]
 
 
 @dataclass(frozen=True)
 class KindPicture:
-    """A kind with the picture that stands for it."""
+    """A kind with a picture of it."""
 
     name: str
     picture: Picture
@@ -85,17 +87,30 @@ def describe_sides(
 ) -> tuple[tuple[Side, Side], Side | None]:
     """Return the two ways out of a couplet, and the kinds that go both ways."""
 
-    def side(sign: str, kinds: Sequence[str], to: int | None, end: tuple[str, ...]) -> Side:
-        shown = choose_spanning(kinds, to, couplets, n_pictures)
-        names = list(dict.fromkeys([*shown, *kinds]))
-        pictures = [KindPicture(kind, portray(kind)) for kind in shown]
+    def side(
+        sign: str, way: int, kinds: Sequence[str], to: int | None, end: tuple[str, ...]
+    ) -> Side:
+        shown = choose_shown(couplet, way, couplets, n_pictures)
+        names = list(dict.fromkeys([*(exemplar.kind for exemplar in shown), *kinds]))
+        pictures = [KindPicture(exemplar.kind, portray(exemplar)) for exemplar in shown]
         n_named = len(names) if len(names) <= n_names + 1 else n_names
         return Side(sign, pictures, names[:n_named], len(names) - n_named, to, end)
 
-    minus = side(MINUS, couplet.minus, couplet.to_minus, couplet.minus_end)
-    plus = side(PLUS, couplet.plus, couplet.to_plus, couplet.plus_end)
-    both = side("0", couplet.both, couplet.to_minus, ()) if couplet.both else None
+    minus = side(MINUS, -1, couplet.minus, couplet.to_minus, couplet.minus_end)
+    plus = side(PLUS, 1, couplet.plus, couplet.to_plus, couplet.plus_end)
+    both = side(BOTH, 0, couplet.both, None, ()) if couplet.both else None
     return (minus, plus), both
+
+
+def list_way(
+    couplets: Sequence[Couplet], kind: str, portray: Portray
+) -> list[tuple[int, Side, Side]]:
+    """Return the way to a kind: each couplet's number, the side taken and the side left."""
+    ways = []
+    for couplet, sign in find_way(couplets, kind):
+        (minus, plus), _ = describe_sides(couplet, couplets, portray, n_pictures=3, n_names=3)
+        ways.append((couplet.number, *((plus, minus) if sign > 0 else (minus, plus))))
+    return ways
 
 
 def draw_for_page(guide: "Guide", portray: Portray, root: str) -> dict[str, object]:
@@ -103,12 +118,12 @@ def draw_for_page(guide: "Guide", portray: Portray, root: str) -> dict[str, obje
     layout: Layout = lay_out(guide.couplets, _LEVELS)
     width, height = PICTURE_PX
 
-    def place(kind: str, x: float, y: float) -> str:
-        source = escape(root + href(portray(kind).thumbnail))
+    def place(exemplar: Exemplar, x: float, y: float) -> str:
+        source = escape(root + href(portray(exemplar).thumbnail))
         return (
             f'<image class="key-picture" x="{x:.1f}" y="{y:.1f}" width="{width}" '
             f'height="{height}" preserveAspectRatio="xMidYMid slice" href="{source}">'
-            f"<title>{escape(fit(kind))}</title></image>"
+            f"<title>{escape(fit(exemplar.kind))}</title></image>"
         )
 
     def address(number: int) -> str | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import escape
 
-from fieldguide.guide.views import Couplet
+from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import (
     BOTH,
     CAPTION_PX,
@@ -34,8 +34,8 @@ _WIDE = set("mwMW@%&")
 # What XML cannot hold, and what has no business in a name.
 _UNFIT = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# Draw the picture of a kind: (kind, x, y) -> SVG.
-DrawPicture = Callable[[str, float, float], str]
+# Draw a picture: (what, x, y) -> SVG.
+DrawPicture = Callable[[Exemplar, float, float], str]
 # The address of a couplet, or None where it has none.
 Address = Callable[[int], str | None]
 
@@ -60,7 +60,7 @@ def describe_drawing(couplets: Sequence[Couplet], layout: Layout) -> str:
     first = layout.cards[1]
     sides = [
         f"{WORDS[row.sign]}: {count(len(row.kinds), 'kind')}"
-        + (f", such as {listed(_few(row.shown))}" if row.shown else "")
+        + (f", {_introduce(row)} {listed(_few(_kinds_of(row.shown)))}" if row.shown else "")
         for row in first.rows
     ]
     shown = (
@@ -68,6 +68,14 @@ def describe_drawing(couplets: Sequence[Couplet], layout: Layout) -> str:
         f"the first {len(layout.cards):,} of {len(couplets):,}"
     )  # fmt: skip
     return f"The key as a tree of pictures, {shown} couplets. Couplet 1, {'; '.join(sides)}."
+
+
+def _introduce(row: Row) -> str:
+    return "such as" if row.shown[0].specimen is None else "with pictures of"
+
+
+def _kinds_of(shown: Sequence[Exemplar]) -> list[str]:
+    return list(dict.fromkeys(exemplar.kind for exemplar in shown))
 
 
 def _few(kinds: Sequence[str]) -> list[str]:
@@ -190,11 +198,11 @@ def _row(
         f"{row.sign}</text>",
         f'<text class="key-word" x="{card.x:.1f}" y="{top + 25:.1f}">{WORDS[row.sign]}</text>',
     ]
-    for place, kind in enumerate(row.shown):
+    for place, exemplar in enumerate(row.shown):
         line, column = divmod(place, ROW_PICTURES)
         parts.append(
             draw_picture(
-                kind,
+                exemplar,
                 x + column * (width + PICTURE_GAP_PX),
                 top + line * (height + PICTURE_GAP_PX),
             )
@@ -256,7 +264,7 @@ def _mark(row: Row, card: Card, layout: Layout) -> _Mark:
 def _name_row(row: Row, width_px: float) -> list[str]:
     if row.end and set(row.end) != set(row.kinds):
         return [shorten(f"ends: {' or '.join(map(fit, row.end))}", width_px, NAME_PX)]
-    return name_kinds(row.kinds, row.shown, width_px, max(row.n_name_lines, 1))
+    return name_kinds(row.kinds, _kinds_of(row.shown), width_px, max(row.n_name_lines, 1))
 
 
 def _link(address: str | None, inside: str) -> str:

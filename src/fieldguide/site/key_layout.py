@@ -7,7 +7,7 @@ ways lead to is drawn once, beside the first that leads to it; the others refer 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fieldguide.guide.views import Couplet
+from fieldguide.guide.views import Couplet, Exemplar
 
 CARD_PX = 188  # width of a couplet
 COLUMN_PX = 216  # from one column to the next
@@ -31,7 +31,7 @@ class Row:
 
     sign: str
     kinds: tuple[str, ...]
-    shown: tuple[str, ...]  # the kinds whose pictures stand for all
+    shown: tuple[Exemplar, ...]  # whose pictures stand for all
     n_lines: int  # of pictures
     n_name_lines: int  # below them; 0 where the name stands beside a single picture
     to: int | None  # the couplet that follows, if any
@@ -137,21 +137,34 @@ def choose_spanning(
     return tuple(kinds[:n])
 
 
+def choose_shown(
+    couplet: Couplet, way: int, couplets: Sequence[Couplet], n: int
+) -> tuple[Exemplar, ...]:
+    """Return what stands for a side: −1 minus, 0 both ways, +1 plus.
+
+    Specimens of which the key knows that they went there, else kinds that do.
+    """
+    if any(couplet.examples):
+        return couplet.examples[way + 1][:n]
+    kinds = (couplet.minus, couplet.both, couplet.plus)[way + 1]
+    number = couplet.to_plus if way > 0 else couplet.to_minus
+    return tuple(Exemplar(kind) for kind in choose_spanning(kinds, number, couplets, n))
+
+
 def _rows(couplet: Couplet, couplets: Sequence[Couplet]) -> tuple[Row, ...]:
     most = LINES_AT_DEPTH[min(couplet.depth, len(LINES_AT_DEPTH) - 1)]
-    sides = [(MINUS, couplet.minus, couplet.to_minus, couplet.minus_end)]
+    sides = [(MINUS, -1, couplet.minus, couplet.to_minus, couplet.minus_end)]
     if couplet.both:
-        sides.append((BOTH, couplet.both, couplet.to_minus, ()))
-    sides.append((PLUS, couplet.plus, couplet.to_plus, couplet.plus_end))
+        sides.append((BOTH, 0, couplet.both, None, ()))
+    sides.append((PLUS, 1, couplet.plus, couplet.to_plus, couplet.plus_end))
     rows = []
-    for sign, kinds, to, end in sides:
-        shown = choose_spanning(kinds, to, couplets, most * ROW_PICTURES)
+    for sign, way, kinds, to, end in sides:
+        shown = choose_shown(couplet, way, couplets, most * ROW_PICTURES)
         n_lines = max(1, -(-len(shown) // ROW_PICTURES))
         n_name_lines = n_lines if len(shown) > 1 else 0
         height = n_lines * (PICTURE_PX[1] + PICTURE_GAP_PX) - PICTURE_GAP_PX
         height += n_name_lines * CAPTION_PX + ROW_GAP_PX
-        onward = None if sign == BOTH else to
-        rows.append(Row(sign, kinds, shown, n_lines, n_name_lines, onward, end, height))
+        rows.append(Row(sign, kinds, shown, n_lines, n_name_lines, to, end, height))
     return tuple(rows)
 
 

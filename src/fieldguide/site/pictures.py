@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.guide.measure import KEEP_SMALL_PX, LARGE_PX, SMALL_PX
-from fieldguide.guide.views import Specimen
+from fieldguide.guide.views import Exemplar, Specimen
 from fieldguide.site.addresses import AddressBook, href
 from fieldguide.site.phrases import alternative_text
 
@@ -37,6 +37,13 @@ class Picture:
         width, height = self.thumbnail_size
         source = href(self.thumbnail)
         return {"thumbnail": source, "width": width, "height": height, "alt": self.alt}
+
+
+def find_specimen(guide: "Guide", exemplar: Exemplar) -> int:
+    """Return the specimen of an exemplar; for a kind alone its best."""
+    if exemplar.specimen is not None:
+        return exemplar.specimen
+    return guide.kind(exemplar.kind).exemplars[0]
 
 
 class PictureBook:

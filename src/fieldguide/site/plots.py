@@ -13,9 +13,11 @@ from PIL import Image, ImageOps
 from fieldguide._check import check_choice, check_number
 from fieldguide.errors import GuideError
 from fieldguide.guide.couplets import Agreement, compare_keys
+from fieldguide.guide.views import Exemplar
 from fieldguide.site.key_drawing import describe_drawing, draw_key, fit, shorten, wrap
 from fieldguide.site.key_layout import PICTURE_PX, Layout, lay_out
 from fieldguide.site.phrases import count
+from fieldguide.site.pictures import find_specimen
 from fieldguide.site.render import ASSETS
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ PLOTS = ("key",)
 LEGEND = (
     "The kinds beside − go on one way only, those beside + the other way only, those beside 0 both "
     "ways. A line leads to the next couplet, → 7 to couplet 7; ● is the end of a way."
+)
+EXAMPLES_LEGEND = (
+    "The pictures are specimens: beside − and + such as the key was sure of when it was trained, "
+    "beside 0 the hard ones, which went both ways."
 )
 _MARGIN_PX = 36
 _BETWEEN_PX = 72  # two keys beside each other
@@ -132,20 +138,21 @@ class _Plate:
         self.guide = guide
         self.layout: Layout = lay_out(guide.couplets, levels)
         self.prefix = prefix
-        self.pictures: dict[str, str] = {}  # by kind, as data addresses
+        self.pictures: dict[int, str] = {}  # by specimen, as data addresses
         self.body = draw_key(self.layout, self._place, self._address, prefix=prefix)
 
     def _address(self, number: int) -> str | None:
         return f"#{self.prefix}{number}" if number in self.layout.cards else None
 
-    def _place(self, kind: str, x: float, y: float) -> str:
+    def _place(self, exemplar: Exemplar, x: float, y: float) -> str:
         # Each picture is held once, however often it is drawn.
-        if kind not in self.pictures:
-            self.pictures[kind] = _embed(self.guide, kind)
-        place = list(self.pictures).index(kind)
+        specimen = find_specimen(self.guide, exemplar)
+        if specimen not in self.pictures:
+            self.pictures[specimen] = _embed(self.guide, specimen)
+        place = list(self.pictures).index(specimen)
         return (
             f'<use href="#{self.prefix}p{place}" x="{x:.1f}" y="{y:.1f}">'
-            f"<title>{escape(fit(kind))}</title></use>"
+            f"<title>{escape(fit(exemplar.kind))}</title></use>"
         )
 
     def definitions(self) -> list[str]:
@@ -171,9 +178,9 @@ class _Plate:
         return f"A key to {fit(guide.title)}", f"{line}; by {by} features." if by else f"{line}."
 
 
-def _embed(guide: "Guide", kind: str) -> str:
-    """Return the picture of a kind, cut to the size of the drawing, as a data address."""
-    specimen = guide.specimen(guide.kind(kind).exemplars[0])
+def _embed(guide: "Guide", i: int) -> str:
+    """Return the picture of a specimen, cut to the size of the drawing, as a data address."""
+    specimen = guide.specimen(i)
     root = (Path(guide.folder) / "pictures").resolve()
     path = (Path(guide.folder) / specimen.thumbnail).resolve()
     size = (PICTURE_PX[0] * _SHARPNESS, PICTURE_PX[1] * _SHARPNESS)
@@ -216,7 +223,9 @@ def _compose(plates: Sequence[_Plate], statement: str) -> str:
         parts.append(f'<g transform="translate({x:.1f} {y:.1f})">\n{plate.body}\n</g>')
         x += plate.layout.width + _BETWEEN_PX
     y += max(plate.layout.height for plate in plates) + 30
-    lines, y = _paragraph("line", _MARGIN_PX, y, LEGEND, inner, 13)
+    has_examples = any(any(p.guide.couplets[0].examples) for p in plates)
+    legend = f"{LEGEND} {EXAMPLES_LEGEND}" if has_examples else LEGEND
+    lines, y = _paragraph("line", _MARGIN_PX, y, legend, inner, 13)
     parts += lines
     width, height = inner + 2 * _MARGIN_PX, y + _MARGIN_PX - 14
     spoken = " ".join(describe_drawing(p.guide.couplets, p.layout) for p in plates)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from fieldguide.guide.views import Branch
+from fieldguide.guide.views import Branch, Exemplar
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
-from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets
+from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
 from fieldguide.site.index import letters
 from fieldguide.site.key_drawing import WORDS
-from fieldguide.site.pictures import Picture, PictureBook
+from fieldguide.site.pictures import Picture, PictureBook, find_specimen
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ class Renderer:
                 (self.guide.branches[b], self._path(self.guide.branches[b]), n)
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
+            "way": list_way(self.guide.couplets, kind.name, self.portray) if first else [],
+            "most_couplets": MOST_COUPLETS,
             **self._listing(self.guide.members(kind=kind.name), page.number),
             "page_address": lambda number: self.book.kind(kind.name, number),
         }
@@ -167,6 +169,7 @@ class Renderer:
             **draw_for_page(self.guide, self.portray, root=""),
             "couplets": list_couplets(couplets, self.portray),
             "n_couplets": len(couplets),
+            "has_examples": any(couplets[0].examples),
             "most_couplets": MOST_COUPLETS,
             "side_words": WORDS,
         }
@@ -191,9 +194,9 @@ class Renderer:
 
     # The parts they share.
 
-    def portray(self, kind: str) -> Picture:
-        """Return the picture that stands for a kind."""
-        return self.pictures(self._kinds[kind].exemplars[:1])[0]
+    def portray(self, exemplar: Exemplar) -> Picture:
+        """Return the picture of a specimen, or the one that stands for a kind."""
+        return self.pictures([find_specimen(self.guide, exemplar)])[0]
 
     def _path(self, branch: Branch) -> list[Branch]:
         """Branches above this one, the whole collection first."""

@@ -110,6 +110,36 @@ def test_lists_by_evidence_against_plain_python(seed, tolerance, most):
     np.testing.assert_array_equal([fast.best(x) for x in X], found.answer)
 
 
+@given(
+    seed=seeds,
+    n_trees=st.integers(1, 3),
+    width=st.sampled_from([1, 5, 33, 130]),
+    tolerance=st.sampled_from([0.0, 0.7, 3.0, np.inf]),
+    most=st.integers(1, 6),
+    budget=st.one_of(st.none(), st.integers(1, 10)),
+)
+@settings(max_examples=150, deadline=None)
+def test_serving_answers_as_the_checked_path_does(seed, n_trees, width, tolerance, most, budget):
+    """On rows of any width, one by one and together, wherever in memory they begin."""
+    rng = np.random.default_rng(seed)
+    graph, _ = plant_graphs(seed, n_trees)
+    coef = rng.normal(size=(len(graph.functions.intercept), width)).astype(np.float32)
+    graph = graph._replace(functions=graph.functions._replace(coef=coef))
+    X = rng.normal(size=9 * width + 1).astype(np.float32)[1:].reshape(9, width)
+    limits = {"tolerance": tolerance, "max_classes": most, "budget": budget}
+    for known in (graph, know_classes(graph, rng)):
+        answers = shortlist(known, X, **limits).answer
+        fast = FastShortlist(known, **limits)
+        np.testing.assert_array_equal(fast.predict(X), answers)
+        np.testing.assert_array_equal([fast.best(x) for x in X], answers)
+        np.testing.assert_array_equal([fast.predict(X[[i]])[0] for i in range(9)], answers)
+        assert fast.predict(X[:0]).shape == (0,)
+    if n_trees == 1:
+        walker, answers = FastWalker(graph), walk(graph, X).answer
+        np.testing.assert_array_equal(walker.predict(X), answers)
+        np.testing.assert_array_equal([walker.best(x) for x in X], answers)
+
+
 @given(seed=seeds, n_trees=st.integers(1, 4))
 @settings(max_examples=100, deadline=None)
 def test_several_trees_are_their_average(seed, n_trees):

@@ -368,6 +368,7 @@ def test_fast_shortlists_are_shortlists(seed, budget, tolerance, max_classes):
     fast, answers = FastShortlist(graph, classes=names, **limits), shortlist(graph, X, **limits)
     assert [fast.best(x) for x in X] == answers.answer.tolist()
     assert fast.predict_one(X[0]) == names[answers.answer[0]]
+    assert fast.predict(X).tolist() == names[answers.answer].tolist()
 
 
 def test_other_types_and_memory_orders_are_read():

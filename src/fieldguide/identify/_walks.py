@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.core.options import DefaultOptions
 
 from fieldguide._jit import jit
 from fieldguide.identify.graph import MOST_LOGIT
@@ -23,7 +24,12 @@ _FREE, _CLOSED = -1, -2  # places of entries that are not in the heap
 # the nodes, where each is opened once: a graph can have exponentially many paths.
 _PATIENCE, _PATIENCE_PER_NODE = 64, 4
 _FAINT = 12.0  # log-probability below the largest from which on a class counts for nothing
+_LOWEST = np.finfo(np.float32).min  # of scores; classes without a leaf have −∞
 _ABREAST = 6  # rows of a batch that go down together
+_FAST = {"reassoc", "contract", "nsz"}  # sums in any order, as those of dot_single
+_UNCOUNTED: dict[str, Any] = {"nogil": True}  # no counts of references to arrays
+if hasattr(DefaultOptions, "_nrt"):  # not a public option of numba: without it, all is slower
+    _UNCOUNTED["_nrt"] = False
 
 
 class Source(NamedTuple):
@@ -75,11 +81,20 @@ class _Found(NamedTuple):
 
 
 def _inner(function: Any) -> Any:
-    """Compile a function into its compiled callers, which hold the cache.
+    """Compile a function into its compiled callers, which hold the cache and the arrays.
 
-    A call would count references to each array that it passes: measured, half of a search.
+    It counts no references to arrays, and so can make none: measured, counting them took two
+    fifths of a shortlist, since it cannot be left out around loops.
     """
-    return numba.njit(nogil=True, forceinline=True)(function)
+    return numba.njit(forceinline=True, **_UNCOUNTED)(function)
+
+
+def _apart(function: Any) -> Any:
+    """As :func:`_inner`, but not into the caller: there the loop would not be vectorised."""
+    return numba.njit(fastmath=_FAST, **_UNCOUNTED)(function)
+
+
+_dot = _apart(dot_single.py_func)  # the same sum
 
 
 @jit
@@ -165,15 +180,15 @@ def best_first_rows(X, source, links, budget, keep_nodes, leaf, n_asked, rest, e
 
 @jit
 def shortlist_rows(
-    X, source, links, F, flat, reach, tolerance, max_classes, budget, keep_all, keep_nodes,
+    X, source, links, F, flat, reach, tolerance, max_classes, budget, keep_nodes,
     leaf, n_asked, n_flat, rest, ends, node_ends,
 ):  # fmt: skip
     """Write the first leaf of the class that its shortlist prefers, for each row.
 
     ``F`` and ``flat`` give the functions of the classes as X and ``source`` those of the nodes.
     Returns classes and masses between ``ends``, those of the list first; margins, of the first
-    ``n_flat`` of them; and the nodes between ``node_ends``. With ``keep_all`` classes with some
-    mass that are not on the list follow it.
+    ``n_flat`` of them; and the nodes between ``node_ends``. Classes with some mass that are not on
+    the list follow it.
     """
     heap, asked, found = _allocate(links)
     touched = np.empty(heap.entries.shape[0], dtype=np.int32)
@@ -184,7 +199,7 @@ def shortlist_rows(
     ends[0] = node_ends[0] = 0
     for i in range(n):
         n_listed, n_found, n_known, rest[i] = _make_list(
-            X[i], source, links, reach, tolerance, max_classes, budget, keep_all,
+            X[i], source, links, reach, tolerance, max_classes, budget, True,
             heap, touched, score, asked, found,
         )  # fmt: skip
         start, ends[i + 1] = ends[i], ends[i] + n_found
@@ -207,16 +222,27 @@ def shortlist_rows(
 
 
 @jit
-def shortlist_one(x, source, links, flat, reach, tolerance, max_classes, budget):
-    """Return the class that the shortlist of one row of linear functions prefers."""
+def answer_by_shortlist(X, source, links, flat, reach, tolerance, max_classes, budget, answer):
+    """Write the class that the shortlist of each row of linear functions prefers.
+
+    ``source``, ``links`` and ``flat`` are plain tuples here: named ones cost 2 µs more to pass.
+    """
+    source, links, flat = Source(*source), Links(*links), Source(*flat)
     heap, asked, found = _allocate(links)
     touched = np.empty(heap.entries.shape[0], dtype=np.int32)
     score = np.empty(links.n_classes, dtype=np.float32)
-    n_listed, _, _, _ = _make_list(
-        x, source, links, reach, tolerance, max_classes, budget, False,
-        heap, touched, score, asked, found,
-    )  # fmt: skip
-    return _decide(x, flat, found, n_listed, np.empty(n_listed))
+    margins = np.empty(links.n_classes)
+    x = np.empty(X.shape[1], dtype=X.dtype)
+    for i in range(X.shape[0]):
+        # Arrays made here are aligned and rows of X seldom: measured, a tenth of the time.
+        for j in range(X.shape[1]):
+            x[j] = X[i, j]
+        n_listed, n_found, n_known, _ = _make_list(
+            x, source, links, reach, tolerance, max_classes, budget, False,
+            heap, touched, score, asked, found,
+        )  # fmt: skip
+        answer[i] = _decide(x, flat, found, n_listed, margins)
+        _forget(n_known, n_found, asked, found)
 
 
 @_inner
@@ -245,7 +271,8 @@ def _make_list(
             x, source, links, links.roots[t], reach, budget, heap, touched, asked, found,
             n_known, n_found,
         )  # fmt: skip
-    score[:] = 0
+    for k in range(score.shape[0]):
+        score[k] = 0.0 if links.class_leaf[k] >= 0 else -np.inf
     for r in range(n_found):
         score[found.classes[r]] = links.leaf_bonus
         found.mass[found.classes[r]], found.leaf[found.classes[r]] = 0.0, -1
@@ -262,14 +289,19 @@ def _gather_evidence(
 ):  # fmt: skip
     """Ask the nodes on the greedy way, and those to leaves within ``reach`` of the best leaf known.
 
-    The greedy leaf comes first and bounds what else can matter, so that a sure row needs no heap.
-    Returns how many classes were reached and how many nodes asked, in this tree and those before.
+    The greedy leaf comes first and bounds what else can matter, so that a sure row needs no heap;
+    log-probabilities are relative to its own. Returns how many classes were reached and how many
+    nodes asked, in this tree and those before.
     """
     n_nodes, first = links.left.shape[0], n_known
-    entry, log_p, n_known = _go_down(x, source, links, _entry(root, n_nodes), asked, n_known)
+    entry = _entry(root, n_nodes)
+    while entry < n_nodes:
+        n_known = _ask(x, source, links, entry, asked, n_known)
+        is_right = asked.logit[entry] > 0
+        entry = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
     n_found = _reach(links.leaf_class[entry - n_nodes], entry - n_nodes, 1.0, found, n_found)
-    least, size, n_touched, clock = log_p - reach, 0, 0, 0
-    rank = log_p  # of the node's other child, from the leaf upwards
+    least, size, n_touched, clock = -reach, 0, 0, 0
+    rank = 0.0  # of the node's likelier child, from the leaf upwards
     for r in range(n_known - 1, first - 1, -1):
         node = asked.nodes[r]
         z = asked.logit[node]
@@ -277,7 +309,7 @@ def _gather_evidence(
             child = _entry(links.left[node] if z > 0 else links.right[node], n_nodes)
             size, n_touched = _offer(heap, size, child, rank - abs(z), clock, touched, n_touched)
             clock += 1
-        rank += math.log1p(math.exp(-abs(z)))
+        rank += _loss(z)
     while size > 0 and heap.priority[heap.entries[0]] > least:
         entry = _pop(heap, size, _CLOSED)
         size -= 1
@@ -291,7 +323,7 @@ def _gather_evidence(
             break
         n_known = _ask(x, source, links, entry, asked, n_known)
         z = asked.logit[entry]
-        lost = math.log1p(math.exp(-abs(z)))
+        lost = _loss(z)
         for side in range(2):
             is_right = (side == 1) == (z > 0)
             child = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
@@ -304,12 +336,9 @@ def _gather_evidence(
     return n_found, n_known
 
 
-@jit
+@_apart
 def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
-    """Add what the margins that were seen say of each class. O(n_known · n_classes).
-
-    A function of its own: compiled into its caller, the loop is not vectorised.
-    """
+    """Add what the margins that were seen say of each class. O(n_known · n_classes)."""
     for r in range(n_known):
         node = nodes[r]
         logit = np.float32(min(max(logits[node], -MOST_LOGIT), MOST_LOGIT))
@@ -321,37 +350,42 @@ def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
 
 @_inner
 def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
-    """List the classes whose score is near the largest, best first.
+    """List the classes whose score is near the largest, best first; ``found`` has one at least.
 
     Returns how many are on the list, how many were found, and the mass that was not; masses are
     known with ``keep_all`` alone.
     """
-    top = np.float32(-np.inf)
+    top = score[found.classes[0]]  # of the greedy leaf: seldom far from the largest
+    least, n_listed = max(np.float32(top - tolerance), _LOWEST), 0
     for k in range(score.shape[0]):
-        if class_leaf[k] >= 0:
-            top = max(top, score[k])
-    least, n_found, total = top - tolerance, 0, 0.0
-    for k in range(score.shape[0]):
-        if class_leaf[k] < 0:
+        if score[k] < least:
             continue
-        if keep_all and score[k] > top - _FAINT:
-            total += math.exp(score[k] - top)
-        is_full = n_found == max_classes
-        if score[k] < least or (is_full and score[k] <= score[found.classes[n_found - 1]]):
-            continue
-        at = n_found - 1 if is_full else n_found
+        at = n_listed
+        if n_listed == max_classes:
+            at -= 1
+            if score[k] <= score[found.classes[at]]:
+                continue
+        else:
+            n_listed += 1
         while at > 0 and score[found.classes[at - 1]] < score[k]:
             found.classes[at] = found.classes[at - 1]
             at -= 1
         found.classes[at] = k
-        n_found += not is_full
-    n_listed, rest = n_found, 1.0
+        if at == 0:
+            top = score[k]
+            least = max(np.float32(top - tolerance), _LOWEST)
+    while score[found.classes[n_listed - 1]] < least:
+        n_listed -= 1
     for r in range(n_listed):
         found.leaf[found.classes[r]] = class_leaf[found.classes[r]]
     if not keep_all:
         return n_listed, n_listed, 0.0
+    n_found, total, rest = n_listed, 0.0, 1.0
     for k in range(score.shape[0]):
-        if class_leaf[k] >= 0 and (found.leaf[k] >= 0 or score[k] > top - _FAINT):
+        if score[k] > top - _FAINT:
+            total += math.exp(score[k] - top)
+    for k in range(score.shape[0]):
+        if found.leaf[k] >= 0 or score[k] > top - _FAINT:
             if found.leaf[k] < 0:
                 found.classes[n_found], found.leaf[k] = k, class_leaf[k]
                 n_found += 1
@@ -377,7 +411,7 @@ def _decide(x, flat, found, n_found, margins):
 def _margin(x, width, coef, intercept, j):
     """Return function j at the row x. O(width)."""
     if width > 0:
-        return x.dtype.type(dot_single(coef[j], x) + intercept[j])
+        return x.dtype.type(_dot(coef[j], x) + intercept[j])
     return x[j]
 
 
@@ -492,7 +526,7 @@ def _search_near(
         else:
             n_known = _ask(x, source, links, entry, asked, n_known)
             z = asked.logit[entry]
-            lost = math.log1p(math.exp(-abs(z)))
+            lost = _loss(z)
             more, less = links.left[entry], links.right[entry]
             if z > 0:
                 more, less = less, more
@@ -522,7 +556,7 @@ def _search_near(
     return n_found, n_known, total
 
 
-@_inner
+@jit
 def _allocate(links):
     n_nodes, n_entries = links.left.shape[0], links.left.shape[0] + links.leaf_class.shape[0]
     heap = _Heap(
@@ -566,6 +600,12 @@ def _ask(x, source, links, node, asked, n_known):
 
 
 @_inner
+def _loss(z):
+    """Return −log of the probability of the likelier side."""
+    return math.log(1.0 + math.exp(-abs(z)))  # log1p takes three times as long
+
+
+@_inner
 def _go_down(x, source, links, entry, asked, n_known):
     """Return the leaf on the likelier sides below a node, its log-probability, and n_known."""
     n_nodes = links.left.shape[0]
@@ -573,7 +613,7 @@ def _go_down(x, source, links, entry, asked, n_known):
     while entry < n_nodes:
         n_known = _ask(x, source, links, entry, asked, n_known)
         z = asked.logit[entry]
-        log_p -= math.log1p(math.exp(-abs(z)))
+        log_p -= _loss(z)
         entry = _entry(links.right[entry] if z > 0 else links.left[entry], n_nodes)
     return entry, log_p, n_known
 
@@ -688,7 +728,7 @@ def _sift_down(heap, size, at):
     heap.entries[at], heap.place[entry] = entry, at
 
 
-@_inner
+@jit
 def _grow(values, n):
     """Return an array with room for n values, at least twice as long when it must grow."""
     if n <= values.shape[0]:

@@ -224,8 +224,8 @@ def shortlist(
         else:
             X_flat, flat_source = look(flat, rows, n_jobs)
         classes, masses, margins, nodes = _walks.shortlist_rows(
-            *(X_nodes, source, links, X_flat, flat_source, reach, tolerance, most, limit, True),
-            *(paths, leaf, n_asked, n_flat, rest, ends, node_ends),
+            *(X_nodes, source, links, X_flat, flat_source, reach, tolerance, most, limit, paths),
+            *(leaf, n_asked, n_flat, rest, ends, node_ends),
         )
         end = ends[-1]
         lists = np.diff(ends), classes[:end], masses[:end], margins[:end]

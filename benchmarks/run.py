@@ -38,6 +38,7 @@ PROBLEMS = (
     "added_kinds",
     "thousand_kinds",
     "attribute_tree",
+    "attribute_detectors",
     "boosting",
     "attention_growing",
 )

@@ -7,10 +7,13 @@ _HOME = {
     "load_apascal": "apascal",
     "load_awa": "awa",
     "load_caltech": "caltech",
+    "load_cifar10": "cifar10",
     "load_cub200": "cub200",
     "load_specimen_clips": "clips",
     "load_specimens": "specimens",
+    "load_sun09": "sun09",
     "load_sun397": "sun397",
+    "load_youtube_objects": "youtube_objects",
     "load_zoo": "zoo",
 }
 

@@ -1,6 +1,7 @@
 """A tree of the collection, in words."""
 
 from fieldguide.describe.agglomerative import AgglomerativeTree
+from fieldguide.describe.attribute_detectors import AttributeDetectors
 from fieldguide.describe.attribute_tree import AttributeTree
 from fieldguide.describe.bernoulli_tree import BernoulliTree
 from fieldguide.describe.chain_files import load_chains, save_chains
@@ -9,6 +10,7 @@ from fieldguide.describe.wording import DescribedTree, describe_tree
 
 __all__ = [
     "AgglomerativeTree",
+    "AttributeDetectors",
     "AttributeTree",
     "BernoulliTree",
     "DescribedTree",

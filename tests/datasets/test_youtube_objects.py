@@ -1,0 +1,71 @@
+"""YouTube-Objects on a tiny tree of the same layout."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fieldguide.datasets import load_youtube_objects
+from fieldguide.errors import CollectionError, FieldguideError
+
+SHOTS = {  # frames of each shot
+    "boat/data/0002/shots/001": 3,
+    "aeroplane/data/0001/shots/001": 2,
+    "aeroplane/data/0001/shots/002": 5,
+    "aeroplane/data/0002/shots/001": 1,
+}
+
+
+@pytest.fixture
+def videos(tmp_path):
+    for shade, (shot, n_frames) in enumerate(SHOTS.items()):
+        (tmp_path / shot).mkdir(parents=True)
+        for i in range(n_frames):
+            picture = Image.new("RGB", (8, 6), (50 * shade + 10,) * 3)
+            picture.save(tmp_path / shot / f"frame{i + 1:04d}.jpg")
+    (tmp_path / "readme.txt").write_text("beside the folders")
+    Image.new("RGB", (8, 6)).save(tmp_path / "boat" / "cover.jpg")
+    return tmp_path
+
+
+def test_frames_know_their_class_and_shot(videos):
+    bunch = load_youtube_objects(videos)
+    assert bunch.target_names == ["aeroplane", "boat"]
+    assert bunch.group_names == [
+        "aeroplane/0001/001",
+        "aeroplane/0001/002",
+        "aeroplane/0002/001",
+        "boat/0002/001",
+    ]
+    assert bunch.groups.tolist() == [0] * 2 + [1] * 5 + [2] + [3] * 3
+    assert bunch.target.tolist() == [0] * 8 + [1] * 3
+    assert [item.kind for item in bunch.images.items] == ["aeroplane"] * 8 + ["boat"] * 3
+    assert bunch.images.items[2].path == "aeroplane/data/0001/shots/002/frame0001.jpg"
+    shades = [int(image.mean()) for image in bunch.images]
+    np.testing.assert_allclose(shades, [60] * 2 + [110] * 5 + [160] + [10] * 3, atol=3)
+    assert ("boat/cover.jpg", "not a frame of YouTube-Objects") in bunch.images.skipped
+    assert "11 frames of 4 shots in 2 classes, all of each shot" in bunch.DESCR
+
+
+def test_some_frames_of_every_shot(videos):
+    bunch = load_youtube_objects(videos, every=2)
+    assert bunch.groups.tolist() == [0, 1, 1, 1, 2, 3, 3]
+    assert [item.path[-8:-4] for item in bunch.images.items][1:4] == ["0001", "0003", "0005"]
+    assert "one in 2 of each shot" in bunch.DESCR
+
+
+def test_shots_directly_in_the_class(tmp_path):
+    for path in ("cat/b/1.png", "cat/a/1.png", "cat/a/2.png", "car/a/1.png"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4)).save(tmp_path / path)
+    bunch = load_youtube_objects(tmp_path)
+    assert bunch.group_names == ["car/a", "cat/a", "cat/b"]
+    assert bunch.groups.tolist() == [0, 1, 1, 2]
+
+
+def test_another_layout_is_refused(videos, tmp_path):
+    with pytest.raises(CollectionError, match=r"There is no folder .*unpacked YouTube-Objects"):
+        load_youtube_objects(tmp_path / "nowhere")
+    with pytest.raises(CollectionError, match=r"is not YouTube-Objects: it holds no frame like"):
+        load_youtube_objects(videos / "aeroplane/data/0001/shots/001")
+    with pytest.raises(FieldguideError, match="every of load_youtube_objects must be a whole"):
+        load_youtube_objects(videos, every=0)

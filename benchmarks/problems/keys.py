@@ -14,6 +14,8 @@ cross-validation on the training rows of the first split, and the same for all k
 | caltech101 hog, intersection | HOG pyramid, intersection kernel |
 | caltech101 hog rows, intersection | the same, from the columns, for attention trees |
 | caltech101 hog, map | the same, explicit map of that kernel, linear |
+| caltech101 words rows, map | words of the whole picture, no pyramid, χ² map, linear, columns |
+| caltech101 words rows, exp-chi2 | the same, exponential χ² kernel |
 
 The words are found in the training photographs of the first split. A linear function of the tens
 of thousands of columns of a map is trained on as many columns as there are training rows, with the
@@ -22,6 +24,7 @@ known, and not computed again.
 
     python benchmarks/run.py --only keys --data DIR
     KEYS_SPLITS=10 KEYS_JOBS=16 KEYS_ONLY=deep KEYS_KEY=relaxed …     (more splits; processes; some)
+    KEYS_SPLITS=10 KEYS_SAVED=1 …                                     (what is known, nothing new)
 """
 
 import json
@@ -48,7 +51,7 @@ from fieldguide.identify import (
     RelaxedHierarchyClassifier,
     relative_complexity,
 )
-from fieldguide.kernels import exponential_chi2_kernel, intersection_kernel
+from fieldguide.kernels import AdditiveKernelMap, exponential_chi2_kernel, intersection_kernel
 from fieldguide.metrics import mean_class_accuracy
 
 CELLS = Path("out/bench/keys")
@@ -61,7 +64,10 @@ CLASSICAL = {
     "caltech101 hog, intersection": "precomputed",
     "caltech101 hog, map": "linear",
     "caltech101 hog rows, intersection": "intersection",
+    "caltech101 words rows, map": "linear",
+    "caltech101 words rows, exp-chi2": "exponential_chi2",
 }
+N_WORDS = 1000  # the first columns: the grid of one cell
 NODES = 1000  # at most; graphs in which many classes go both ways grow without end otherwise
 KEYS: dict[str, Any] = {
     "one-vs-all": lambda **o: OneVsAllClassifier(probability=False, **o),
@@ -111,13 +117,15 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     for name in names:
         prepare(data, name)
     # A key on all splits, then the next: what is cut short has whole rows in its table.
-    wanted = os.environ.get("KEYS_KEY", "")
+    wanted, only_saved = os.environ.get("KEYS_KEY", ""), bool(os.environ.get("KEYS_SAVED"))
     places = [
         (name, split, key)
         for key in KEYS
         for name in names
         for split in range(n_splits)
-        if wanted in key and (not key.startswith("attention") or has_columns(name))
+        if wanted in key
+        and (not key.startswith("attention") or has_columns(name))
+        and (not only_saved or place_of_cell(name, split, key).exists())
     ]
     cells = [
         row
@@ -148,9 +156,11 @@ def draw_families(cells: list[dict], name: str) -> None:
         family: [
             tuple(float(np.mean([c[what] for c in rows])) for what in ("rc", "accuracy"))
             for rows in knobs.values()
+            if len(rows) == len(flat)  # a mean over fewer splits would not compare
         ]
         for family, knobs in families.items()
     }
+    curves = {family: points for family, points in curves.items() if points}
     if flat and curves:
         level = float(np.mean([c["accuracy"] for c in flat]))
         draw_curves(
@@ -205,6 +215,7 @@ def prepare(data: Path, name: str) -> None:
             feature = SpatialHOG(n_jobs=-1).fit(images[:1])
         np.save(cached, feature.transform(images))
     rows = np.load(cached)
+    rows = rows[:, :N_WORDS] if "words rows" in name else rows
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-12)
     if has_columns(name):
         np.savez(path, values=(rows * 4096).astype(np.float16), y=y)
@@ -228,6 +239,11 @@ def place_of(name: str) -> Path:
     return CELLS / f"{name.replace(' ', '_').replace(',', '')}.npz"
 
 
+def place_of_cell(name: str, split: int, key_name: str) -> Path:
+    stem = f"{name}-{split}-{key_name}".replace(" ", "_").replace(",", "")
+    return CELLS / f"{stem}.json"
+
+
 def load_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return rows, or the products of rows, and their kinds."""
     with np.load(place_of(name)) as saved:
@@ -236,7 +252,8 @@ def load_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
         return scale_rows(values), y
     if has_columns(name):
         rows = values.astype(np.float32)
-        return rows / rows.sum(axis=1, keepdims=True), y
+        rows /= rows.sum(axis=1, keepdims=True)
+        return (scale_rows(AdditiveKernelMap().fit_transform(rows)) if "map" in name else rows), y
     products = np.empty((len(y), len(y)), dtype=np.float32)
     upper = np.triu_indices(len(y))
     products[upper] = values / np.float32(65535)
@@ -273,8 +290,7 @@ def cut_split(name: str, values: np.ndarray, train: np.ndarray, test: np.ndarray
 
 def measure_cell(name: str, split: int, key_name: str) -> list[dict]:
     """Return a row for each search of one key on one split."""
-    stem = f"{name}-{split}-{key_name}".replace(" ", "_").replace(",", "")
-    path = CELLS / f"{stem}.json"
+    path = place_of_cell(name, split, key_name)
     if path.exists():
         return json.loads(path.read_text())["rows"]
     values, y = load_rows(name)

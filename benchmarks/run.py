@@ -38,6 +38,9 @@ PROBLEMS = (
     "added_kinds",
     "thousand_kinds",
     "attribute_tree",
+    "attribute_tree_mixing",
+    "attribute_tree_quality",
+    "attribute_tree_text",
     "boosting",
     "attention_growing",
 )

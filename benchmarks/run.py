@@ -39,6 +39,9 @@ PROBLEMS = (
     "thousand_kinds",
     "attribute_tree",
     "attribute_detectors",
+    "attribute_tree_mixing",
+    "attribute_tree_quality",
+    "attribute_tree_text",
     "boosting",
     "attention_growing",
 )

@@ -9,13 +9,18 @@ from scipy import special, stats
 
 from fieldguide.describe import _draws
 from fieldguide.describe._attribute_steps import interpolate, log_beta_line
-from fieldguide.describe._moves import log_beta_at, log_leaf, propose_leaf
 from fieldguide.describe._node_parameters import (
     ATTRIBUTE,
     BERNOULLI,
     Columns,
     fill_scores,
     make_nodes,
+)
+from fieldguide.describe._node_proposals import (
+    log_beta_at,
+    propose_node,
+    rough_log,
+    sum_children,
 )
 from fieldguide.describe.attribute_model import log_beta_table
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
@@ -134,42 +139,76 @@ def test_diagnostics_of_chains_that_are_known():
     assert np.isnan(r_hat(np.ones((2, 3))))
 
 
+def test_the_rough_logarithm():
+    x = np.concatenate([np.geomspace(1e-12, 1e12, 2000), np.linspace(0.5, 2, 2000)])
+    np.testing.assert_allclose([rough_log(v) for v in x], np.log(x), atol=2e-6)
+
+
+def log_conditional(columns, x, above, children, rest, n1, n0, floor):
+    """Return the log-density of a node's parameter from its definition, but for a constant."""
+    c = columns.spread[0]
+    if columns.kind == BERNOULLI:
+        total = stats.norm.logpdf(x, above, c)
+        total += sum(stats.norm.logpdf(child, x, c) for child in children)
+        return total + n1 * np.log(special.expit(x)) + n0 * np.log(special.expit(-x))
+    t = special.expit(x)
+    total = c * above * np.log(t) + c * (1 - above) * np.log1p(-t)
+    for child in children:
+        part = special.betainc(c * t, c * (1 - t), 1 - floor)
+        part -= special.betainc(c * t, c * (1 - t), floor)
+        total += stats.beta.logpdf(child, c * t, c * (1 - t)) - np.log(part)
+    absent = columns.noise[0] + (1 - 2 * columns.noise[0]) * (1 - t) * rest
+    return total + n1 * np.log1p(-absent) + n0 * np.log(absent)
+
+
 @pytest.mark.parametrize("kind", [ATTRIBUTE, BERNOULLI])
+@pytest.mark.parametrize("n_children", [0, 2])
 @pytest.mark.parametrize(("n1", "n0"), [(0.0, 0.0), (3.0, 1.0), (0.0, 400.0), (2000.0, 30.0)])
-def test_proposals_for_a_leaf_have_the_density_that_they_state(words, kind, n1, n0):
+def test_proposals_for_a_node_have_the_density_that_they_state(words, kind, n_children, n1, n0):
     table = log_beta_table(1e-3, 20.0, 100.0)
     shape = (table.values, table.log_c_low, table.c_step, table.x_edge)
     columns = Columns(
         kind, 1e-3, 9, np.array([0.1]), np.array([30.0 if kind == ATTRIBUTE else 0.5]), np.ones(3)
     )
-    nodes = make_nodes(2, 1)
-    nodes.n_used[0] = 1
-    nodes.theta[0] = 0.2 if kind == ATTRIBUTE else -1.0
+    nodes = make_nodes(3, 1)
+    nodes.n_used[0] = 3
+    nodes.theta[:, 0] = (0.2, 0.4, 0.6) if kind == ATTRIBUTE else (-1.0, -0.5, 0.3)
     fill_scores(nodes, columns, 0)
-    counts = np.array([n1]), np.array([n0])
+    children = np.arange(1, 1 + n_children)
+    given = (
+        *(columns, shape, nodes.theta[0], n_children, sum_children(columns, nodes, children)),
+        *(nodes.quiet[:1].copy(), np.array([[n1]]), np.array([[n0]])),
+    )
     theta = np.empty(1)
     draws, stated = [], []
     for _ in range(4000):
-        stated.append(propose_leaf(words, nodes, columns, shape, 0, *counts, theta, False))
+        stated.append(propose_node(words, *given, theta, False))
         draws.append(theta[0])
     draws = np.array(draws)
     x = special.logit(draws) if kind == ATTRIBUTE else draws
-    again = [
-        propose_leaf(words, nodes, columns, shape, 0, *counts, np.array([t]), True)
-        for t in draws[:50]
-    ]
+    again = [propose_node(words, *given, np.array([t]), True) for t in draws[:50]]
     np.testing.assert_allclose(again, stated[:50], atol=1e-9)
     edge = table.x_edge if kind == ATTRIBUTE else 12.0
     grid = np.linspace(-edge, edge, 8001)[1:-1]
+    step = grid[1] - grid[0]
     line = special.expit(grid) if kind == ATTRIBUTE else grid
-    density = [
-        propose_leaf(words, nodes, columns, shape, 0, *counts, np.array([t]), True) for t in line
-    ]
-    cdf = np.cumsum(np.exp(density)) * (grid[1] - grid[0])
+    density = np.exp([propose_node(words, *given, np.array([t]), True) for t in line])
+    cdf = np.cumsum(density) * step
     assert cdf[-1] == pytest.approx(1, abs=0.02)
     assert stats.kstest(x, lambda u: np.interp(u, grid, cdf / cdf[-1])).pvalue > 1e-3
     # and it is close to the conditional that it stands for
-    above, quiet = nodes.theta[0, 0], nodes.quiet[0, 0]
-    exact = np.array([log_leaf(columns, 0, above, quiet, n1, n0, u) for u in grid])
-    exact = np.exp(exact - special.logsumexp(exact)) / (grid[1] - grid[0])
-    assert np.abs(np.exp(density) - exact).sum() * (grid[1] - grid[0]) / 2 < 0.1
+    below = nodes.theta[children, 0]
+    exact = log_conditional(
+        columns, grid, nodes.theta[0, 0], below, nodes.quiet[0, 0], n1, n0, 1e-3
+    )
+    exact = np.exp(exact - special.logsumexp(exact)) / step
+    assert np.abs(density - exact).sum() * step / 2 < 0.1
+
+
+def test_a_parameter_out_of_reach_cannot_have_been_proposed(words):
+    columns = Columns(BERNOULLI, 0.0, 9, np.zeros(1), np.full(1, 0.5), np.ones(3))
+    shape = (np.zeros((1, 1)), 0.0, 1.0, 1.0)
+    nothing = np.zeros((0, 1))
+    given = (columns, shape, np.zeros(1), 0, np.zeros((2, 1)), nothing, nothing, nothing)
+    assert propose_node(words, *given, np.array([12.5]), True) == -np.inf
+    assert propose_node(words, *given, np.array([11.5]), True) > -np.inf

@@ -85,5 +85,5 @@ def test_moves_of_nodes_alone_reach_the_posterior(kind, seed):
     empty_root = np.array([not tree[0] for tree in trees])
     for statistic in (depth_one == 1, depth_one == 2, depth_one == 3, empty_root):
         assert abs(errors_in_sigmas(found @ statistic[:, None], p @ statistic)[0]) < 4
-    # births, deaths and grafts all happen
+    # every kind of move happens
     assert (chain.n_moved[:, 1] > N_SWEEPS / 50).all()

@@ -42,10 +42,10 @@ def draw_prior(kind, rng, prior):
     return Sample(parent, labels, theta, noise, spread, hyper)
 
 
-def redraw_attributes(chain, rng):
+def redraw_attributes(chain, rng, sample):
     """Draw every row anew from its node; rows have room for all attributes."""
-    rates = chain.likelihood.rates(chain.sample)
-    for i, k in enumerate(chain.sample.labels):
+    rates = chain.likelihood.rates(sample)
+    for i, k in enumerate(sample.labels):
         shown = np.flatnonzero(rng.random(N_ATTRIBUTES) < rates[k])
         begin = chain.rows.start[i]
         chain.rows.entries[begin : begin + len(shown)] = shown
@@ -60,7 +60,7 @@ def test_joint_distribution(kind, seed):
     walked = []
     for _ in range(6000):
         chain.sweep()
-        redraw_attributes(chain, rng)
+        redraw_attributes(chain, rng, chain.sample)
         walked.append(summarize(chain.sample, chain.likelihood))
     direct = np.array(
         [summarize(draw_prior(kind, rng, prior), chain.likelihood) for _ in range(4000)]

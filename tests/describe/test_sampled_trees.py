@@ -1,6 +1,7 @@
 """AttributeTree and BernoulliTree as estimators: contract, resuming, words, odd input."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -216,6 +217,10 @@ def test_words_are_new_on_the_path_or_what_rises_most():
     parent = np.array([-1, 0, 1, 0])
     rates = np.array([[0.8, 0.1, 0.1], [0.9, 0.75, 0.2], [0.9, 0.8, 0.6], [0.8, 0.2, 0.4]])
     assert choose_words(parent, rates, 0.7) == [[], [1], [2], [2]]
+    # what a node above said is not said again while there is something else
+    parent = np.arange(-1, 3)
+    rates = np.array([[0.1, 0.1], [0.3, 0.1], [0.6, 0.2], [0.69, 0.2]])
+    assert choose_words(parent, rates, 0.7) == [[], [0], [1], [0]]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -228,10 +233,21 @@ def test_words_are_new_on_the_path_or_what_rises_most():
         np.full((4, 3), np.nan),
         np.tile([[1, 0, 1]], (30, 1)),
         np.full((6, 2), 0.5),
+        np.column_stack([np.zeros(20), np.ones(20), np.arange(20) % 2]),
         np.array([[1.0], [0.0], [1.0]]),
         np.random.default_rng(0).random((20, 3)) < 0.5,
     ],
-    ids=["zeros", "ones", "one row", "unknown", "duplicates", "scores", "one column", "noise"],
+    ids=[
+        "zeros",
+        "ones",
+        "one row",
+        "unknown",
+        "duplicates",
+        "scores",
+        "constant columns",
+        "one column",
+        "noise",
+    ],
 )
 def test_odd_matrices_are_no_trouble(model, A):
     fitted = model(n_iter=15, n_chains=1, random_state=0).fit(A)
@@ -247,12 +263,37 @@ def test_many_attributes():
     assert fitted.rates_.shape[1] == 10_000
 
 
+def test_traces_for_arviz():
+    pytest.importorskip("arviz", reason="arviz, of the extra mcmc, is not installed")
+    fitted = AttributeTree(n_iter=20, n_chains=3, random_state=0).fit(draw_rows(10)[0])
+    found = fitted.to_arviz()
+    assert set(found["posterior"].data_vars) == {"alpha", "lambda", "gamma", "n_nodes"}
+    np.testing.assert_array_equal(found["posterior"]["alpha"], fitted.trace_["alpha"][:, 10:])
+    np.testing.assert_array_equal(found["sample_stats"]["lp"], fitted.trace_["log_joint"][:, 10:])
+    assert found["posterior"]["gamma"].dims == ("chain", "draw")
+    assert fitted.to_arviz(burn_in=0)["posterior"]["gamma"].shape == (3, 20)
+
+
+def test_arviz_is_asked_for_in_one_sentence(monkeypatch):
+    fitted = BernoulliTree(n_iter=4, n_chains=1, random_state=0).fit(draw_rows(5)[0])
+    with pytest.raises(FieldguideError, match=r"burn_in of BernoulliTree\.to_arviz must be"):
+        fitted.to_arviz(burn_in=4)
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(FieldguideError, match=r"not installed; run 'pip install fieldguide\[mcmc"):
+        fitted.to_arviz()
+
+
 def test_names_are_checked():
     fitted = AttributeTree(n_iter=2, n_chains=1).fit(draw_rows(5)[0])
     with pytest.raises(FieldguideError, match="must name each of 16 attributes; got 3"):
         fitted.describe(["a", "b", "c"])
     with pytest.raises(FieldguideError, match="'x' is there twice"):
         fitted.describe(["x", "x", *NAMES[2:]])
+    for missing in (None, "", " "):
+        with pytest.raises(FieldguideError, match="must not be empty; attribute 1 has none"):
+            fitted.describe(["x", missing, *NAMES[2:]])
+    spoken = {word for words in fitted.describe().words for word in words}
+    assert spoken <= {f"attribute {d}" for d in range(16)}
 
 
 @pytest.mark.parametrize(

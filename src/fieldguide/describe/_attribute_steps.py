@@ -43,33 +43,24 @@ def interpolate(line, at):
 
 
 @jit
-def log_theta(x, least, a, b, c, n_children, s1, s2, line, x_edge, x_step, noise, rest, n1, n0, m):
-    """Return the log-density of logit theta of one node, or a number below ``least``.
+def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
+    """Add to ``total`` the log-likelihood of the rows of m nodes below one whose theta is tried.
 
-    Terms of rows are never positive, so the sum may stop once it is below ``least``.
+    gain is (1 - 2 noise)(1 - theta), rest the product of 1 - theta over the other nodes of a path;
+    terms are written. Terms are never positive: the sum stops once it is below ``least``.
     """
-    grown = math.exp(-abs(x))
-    log_near = -math.log1p(grown)  # log of the larger one of theta and 1 - theta
-    if x > 0.0:
-        t = 1.0 / (1.0 + grown)
-        rest_t = grown / (1.0 + grown)
-        total = (a + b) * log_near - b * x
-    else:
-        t = grown / (1.0 + grown)
-        rest_t = 1.0 / (1.0 + grown)
-        total = (a + b) * log_near + a * x
-    if n_children > 0:
-        log_b = interpolate(line, (x + x_edge) / x_step)
-        total += c * (t * s1 + rest_t * s2) - n_children * log_b
-    gain = (1.0 - 2.0 * noise) * rest_t
-    for j in range(m):
+    for i in range(m):
         if total < least:
             return total
-        absent = noise + gain * rest[j]
-        if n1[j] > 0.0:
-            total += n1[j] * math.log(1.0 - absent)
-        if n0[j] > 0.0:
-            total += n0[j] * math.log(absent)
+        absent = noise + gain * rest[i]
+        k = nodes[i]
+        term = 0.0
+        if n1[k] > 0.0:
+            term += n1[k] * math.log(1.0 - absent)
+        if n0[k] > 0.0:
+            term += n0[k] * math.log(absent)
+        terms[i] = term
+        total += term
     return total
 
 
@@ -80,83 +71,90 @@ def draw_thetas(
     """Draw theta up the tree, then down, by slice sampling of its logit on [-x_edge, x_edge].
 
     theta, n1, n0 (n_attributes, n_nodes), nodes in pre-order; root (2,) is the root's a, b.
+    Logarithms are the cost: those of the present state are kept, so that only trials need any.
     """
     n_attributes, n_nodes = theta.shape
     line = np.empty(table.shape[1])
-    x_step = 2.0 * x_edge / (table.shape[1] - 1)
-    quiet = np.empty(n_nodes)
-    rest = np.empty(n_nodes)
-    here1 = np.empty(n_nodes)
-    here0 = np.empty(n_nodes)
-    n_children = np.zeros(n_nodes, dtype=np.int64)
-    for k in range(1, n_nodes):
-        n_children[parent[k]] += 1
+    per_step = (table.shape[1] - 1) / (2.0 * x_edge)
+    n_children = count_children(parent)
+    log_t = np.empty(n_nodes)
+    log_r = np.empty(n_nodes)  # of 1 - theta
     s1 = np.empty(n_nodes)  # over the children: sum of log theta
     s2 = np.empty(n_nodes)  # and of log(1 - theta)
+    quiet = np.empty(n_nodes)  # product of 1 - theta over the path
+    term = np.empty(n_nodes)  # log-likelihood of the rows of a node
+    path = np.empty(n_nodes)
+    below = np.empty(n_nodes, dtype=np.int64)
+    rest = np.empty(n_nodes)
+    trial = np.empty(n_nodes)
     for d in range(n_attributes):
         c = spread[d]
+        certain = 1.0 - 2.0 * noise[d]
         log_beta_line(table, log_c_low, c_step, c, line)
         s1[:] = 0.0
         s2[:] = 0.0
-        for k in range(1, n_nodes):
-            s1[parent[k]] += math.log(theta[d, k])
-            s2[parent[k]] += math.log(1.0 - theta[d, k])
+        for k in range(n_nodes):
+            log_t[k] = math.log(theta[d, k])
+            log_r[k] = math.log(1.0 - theta[d, k])
+            quiet[k] = 1.0 - theta[d, k]
+            if k > 0:
+                s1[parent[k]] += log_t[k]
+                s2[parent[k]] += log_r[k]
+                quiet[k] *= quiet[parent[k]]
+            below[k] = k
+        log_rows_at(certain, quiet, noise[d], n1[d], n0[d], below, n_nodes, 0.0, -np.inf, term)
         for turn in range(2 * n_nodes):
             k = n_nodes - 1 - turn if turn < n_nodes else turn - n_nodes
             above = parent[k]
             # Paths are multiplied, never divided: 1 - theta may be as small as the floor.
-            upper = 1.0
-            if turn >= n_nodes:
-                if above >= 0:
-                    upper = quiet[above]
-            else:
-                j = above
-                while j >= 0:
-                    upper *= 1.0 - theta[d, j]
-                    j = parent[j]
-            quiet[k] = upper
-            m = 0
-            if n1[d, k] + n0[d, k] > 0.0:
-                rest[0], here1[0], here0[0] = upper, n1[d, k], n0[d, k]
-                m = 1
-            for j in range(k + 1, k + size[k]):
-                quiet[j] = quiet[parent[j]] * (1.0 - theta[d, j])
-                if n1[d, j] + n0[d, j] > 0.0:
-                    rest[m], here1[m], here0[m] = quiet[j], n1[d, j], n0[d, j]
-                    m += 1
-            if above < 0:
-                a, b = root[0], root[1]
-            else:
+            path[k] = quiet[above] if above >= 0 else 1.0
+            a, b = root[0], root[1]
+            if above >= 0:
                 a, b = c * theta[d, above], c * (1.0 - theta[d, above])
-            old = theta[d, k]
-            x_old = min(max(math.log(old / (1.0 - old)), -x_edge), x_edge)
-            level = math.log(uniform(words)) + log_theta(
-                x_old, -np.inf, a, b, c, n_children[k], s1[k], s2[k], line, x_edge, x_step,
-                noise[d], rest, here1, here0, m,
-            )  # fmt: skip
+            x_old = min(max(log_t[k] - log_r[k], -x_edge), x_edge)
+            level = math.log(uniform(words)) + a * log_t[k] + b * log_r[k]
+            if n_children[k] > 0:
+                log_b = interpolate(line, (x_old + x_edge) * per_step)
+                t = theta[d, k]
+                level += c * (t * s1[k] + (1.0 - t) * s2[k]) - n_children[k] * log_b
+            m = 0
+            for j in range(k, k + size[k]):
+                if j > k:
+                    path[j] = path[parent[j]] * (1.0 - theta[d, j])
+                if n1[d, j] + n0[d, j] > 0.0:
+                    rest[m], below[m] = path[j], j
+                    level += term[j]
+                    m += 1
             low, high = -x_edge, x_edge
-            x = x_old
             while high - low > 1e-10:
                 x = low + (high - low) * uniform(words)
-                value = log_theta(
-                    x, level, a, b, c, n_children[k], s1[k], s2[k], line, x_edge, x_step,
-                    noise[d], rest, here1, here0, m,
-                )  # fmt: skip
+                grown = math.exp(-abs(x))
+                near = 1.0 / (1.0 + grown)  # the larger one of theta and 1 - theta
+                log_near = -math.log(1.0 + grown)
+                if x > 0.0:
+                    t, r, new_t, new_r = near, grown * near, log_near, log_near - x
+                else:
+                    t, r, new_t, new_r = grown * near, near, log_near + x, log_near
+                value = a * new_t + b * new_r
+                if n_children[k] > 0:
+                    log_b = interpolate(line, (x + x_edge) * per_step)
+                    value += c * (t * s1[k] + r * s2[k]) - n_children[k] * log_b
+                value = log_rows_at(
+                    certain * r, rest, noise[d], n1[d], n0[d], below, m, value, level, trial
+                )
                 if value >= level:
+                    if above >= 0:
+                        s1[above] += new_t - log_t[k]
+                        s2[above] += new_r - log_r[k]
+                    theta[d, k], log_t[k], log_r[k] = t, new_t, new_r
+                    for i in range(m):
+                        term[below[i]] = trial[i]
                     break
                 if x < x_old:
                     low = x
                 else:
                     high = x
-                x = x_old
-            t = old
-            if x != x_old:
-                t = 1.0 / (1.0 + math.exp(-x))
-                theta[d, k] = t
-                if above >= 0:
-                    s1[above] += math.log(t) - math.log(old)
-                    s2[above] += math.log(1.0 - t) - math.log(1.0 - old)
-            quiet[k] = upper * (1.0 - t)
+            quiet[k] = path[k] * (1.0 - theta[d, k])
 
 
 @jit
@@ -206,25 +204,51 @@ def logistic(x):
 
 
 @jit
-def log_spread(c, table, log_c_low, c_step, place, above, t, log_t, log_rest):
-    """Return the log-density of c of one attribute: that of theta of every node but the root."""
+def count_children(parent):
+    """Return the number of children of each node."""
+    n_children = np.zeros(len(parent), dtype=np.int64)
+    for k in range(1, len(parent)):
+        n_children[parent[k]] += 1
+    return n_children
+
+
+@jit
+def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
+    """Return the factor of c in the log-density of one attribute's theta (n_nodes,), root apart.
+
+    place (n_nodes,) is written: where on the table of log B each node with children is.
+    """
+    total = 0.0
+    for k in range(len(parent)):
+        log_t, log_r = math.log(theta[k]), math.log(1.0 - theta[k])
+        if n_children[k] > 0:
+            place[k] = (log_t - log_r + x_edge) * per_step
+        if k > 0:
+            t = theta[parent[k]]
+            total += t * log_t + (1.0 - t) * log_r
+    return total
+
+
+@jit
+def log_normalizers(c, table, log_c_low, c_step, n_children, place):
+    """Return the sum of log B over all nodes but the root, at precision c."""
     at = (math.log(c) - log_c_low) / c_step
     i = min(max(int(at), 1), len(table) - 3)
     w0, w1, w2, w3 = cubic_weights(at - i)
     total = 0.0
-    for k in range(1, len(above)):
-        p = above[k]
-        j = min(max(int(place[p]), 1), table.shape[1] - 3)
-        v0, v1, v2, v3 = cubic_weights(place[p] - j)
-        log_b = 0.0
-        for w, r in ((w0, i - 1), (w1, i), (w2, i + 1), (w3, i + 2)):
-            log_b += w * (
-                v0 * table[r, j - 1]
-                + v1 * table[r, j]
-                + v2 * table[r, j + 1]
-                + v3 * table[r, j + 2]
-            )
-        total += c * (t[p] * log_t[k] + (1.0 - t[p]) * log_rest[k]) - log_b
+    for k in range(len(place)):
+        if n_children[k] > 0:
+            j = min(max(int(place[k]), 1), table.shape[1] - 3)
+            v0, v1, v2, v3 = cubic_weights(place[k] - j)
+            log_b = 0.0
+            for w, r in ((w0, i - 1), (w1, i), (w2, i + 1), (w3, i + 2)):
+                log_b += w * (
+                    v0 * table[r, j - 1]
+                    + v1 * table[r, j]
+                    + v2 * table[r, j + 1]
+                    + v3 * table[r, j + 2]
+                )
+            total += n_children[k] * log_b
     return total
 
 
@@ -234,26 +258,18 @@ def draw_spreads(words, spread, bounds, parent, theta, table, log_c_low, c_step,
 
     theta (n_attributes, n_nodes).
     """
-    x_step = 2.0 * x_edge / (table.shape[1] - 1)
-    n_nodes = len(parent)
-    place = np.empty(n_nodes)
-    log_t = np.empty(n_nodes)
-    log_rest = np.empty(n_nodes)
+    per_step = (table.shape[1] - 1) / (2.0 * x_edge)
+    place = np.zeros(len(parent))
+    n_children = count_children(parent)
     for d in range(len(spread)):
-        for k in range(n_nodes):
-            log_t[k] = math.log(theta[d, k])
-            log_rest[k] = math.log(1.0 - theta[d, k])
-            place[k] = (log_t[k] - log_rest[k] + x_edge) / x_step
+        slope = weigh_precision(parent, theta[d], n_children, x_edge, per_step, place)
         old = spread[d]
         low, high = bounds
-        level = math.log(uniform(words)) + log_spread(
-            old, table, log_c_low, c_step, place, parent, theta[d], log_t, log_rest
-        )
+        level = old * slope - log_normalizers(old, table, log_c_low, c_step, n_children, place)
+        level += math.log(uniform(words))
         while high - low > 1e-10:
             c = low + (high - low) * uniform(words)
-            value = log_spread(
-                c, table, log_c_low, c_step, place, parent, theta[d], log_t, log_rest
-            )
+            value = c * slope - log_normalizers(c, table, log_c_low, c_step, n_children, place)
             if value >= level:
                 spread[d] = c
                 break
@@ -266,15 +282,26 @@ def draw_spreads(words, spread, bounds, parent, theta, table, log_c_low, c_step,
 @jit
 def log_thetas(parent, theta, spread, table, log_c_low, c_step, x_edge):
     """Return the log-density of logit theta of all nodes but the root."""
-    x_step = 2.0 * x_edge / (table.shape[1] - 1)
-    line = np.empty(table.shape[1])
+    per_step = (table.shape[1] - 1) / (2.0 * x_edge)
+    place = np.zeros(len(parent))
+    n_children = count_children(parent)
     total = 0.0
     for d in range(len(spread)):
         c = spread[d]
-        log_beta_line(table, log_c_low, c_step, c, line)
-        for k in range(1, len(parent)):
-            p = theta[d, parent[k]]
-            log_t, log_rest = math.log(theta[d, k]), math.log(1.0 - theta[d, k])
-            total += c * (p * log_t + (1.0 - p) * log_rest)
-            total -= interpolate(line, (math.log(p / (1.0 - p)) + x_edge) / x_step)
+        total += c * weigh_precision(parent, theta[d], n_children, x_edge, per_step, place)
+        total -= log_normalizers(c, table, log_c_low, c_step, n_children, place)
+    return total
+
+
+@jit
+def log_rows(quiet, noise, n1, n0):
+    """Return the log-likelihood of all rows; quiet, n1, n0 (n_attributes, n_nodes)."""
+    total = 0.0
+    for d in range(len(noise)):
+        for k in range(quiet.shape[1]):
+            absent = noise[d] + (1.0 - 2.0 * noise[d]) * quiet[d, k]
+            if n1[d, k] > 0.0:
+                total += n1[d, k] * math.log(1.0 - absent)
+            if n0[d, k] > 0.0:
+                total += n0[d, k] * math.log(absent)
     return total

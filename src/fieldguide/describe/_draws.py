@@ -133,5 +133,7 @@ def power_draw(words, a, low, high):
     u = uniform(words)
     if a < 1e-9:
         return low * (high / low) ** u
-    t = (u * high**a + (1.0 - u) * low**a) ** (1.0 / a)
+    # The power of high, which may be tiny, cancels.
+    ratio = math.exp(a * math.log(low / high))
+    t = high * math.exp(math.log(u + (1.0 - u) * ratio) / a)
     return min(max(t, low), high)

@@ -7,9 +7,8 @@ row that leaves must find a new node with fitting parameters drawn blindly from 
   reverse. The leaf's rows and parameters are proposed from what an anchor row suggests, after a few
   rounds of refinement (the launch state of S. Jain and R. Neal, "A split-merge Markov chain Monte
   Carlo procedure for the Dirichlet process mixture model", 2004);
-* *graft* hangs a node with all below it under another node; a leaf gets new parameters with it.
+* moves of whole branches are in :mod:`fieldguide.describe._branch_moves`.
 
-Parameters of a leaf are proposed attribute by attribute from a histogram of their conditional.
 Sticks are integrated out. Nodes that die are left behind with no rows.
 """
 
@@ -18,122 +17,14 @@ import math
 import numpy as np
 
 from fieldguide._jit import jit
-from fieldguide.describe._attribute_steps import cubic_weights, logistic
+from fieldguide.describe._attribute_steps import logistic
+from fieldguide.describe._branch_moves import log_nodes, pick, try_gather, try_graft
 from fieldguide.describe._draws import uniform
 from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
-from fieldguide.describe._sticks import log_branches, log_stops, score_row
+from fieldguide.describe._node_proposals import log_theta_prior, propose_node
+from fieldguide.describe._sticks import count_entries, score_row
 
-_N_BINS = 16
 _N_ROUNDS = 3
-_ANYWHERE = 0.02  # share of a proposal that is even over the whole range
-
-
-@jit
-def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
-    """Return the tabulated normalizer at precision c and logit x."""
-    at = (math.log(c) - log_c_low) / c_step
-    i = min(max(int(at), 1), len(table) - 3)
-    place = (x + x_edge) * (table.shape[1] - 1) / (2.0 * x_edge)
-    j = min(max(int(place), 1), table.shape[1] - 3)
-    w = cubic_weights(at - i)
-    v = cubic_weights(place - j)
-    total = 0.0
-    for r in range(4):
-        for s in range(4):
-            total += w[r] * v[s] * table[i - 1 + r, j - 1 + s]
-    return total
-
-
-@jit
-def to_line(kind, t):
-    """Return the coordinate in which parameters are proposed."""
-    return math.log(t / (1.0 - t)) if kind == ATTRIBUTE else t
-
-
-@jit
-def log_theta_prior(columns, shape, d, above, t):
-    """Return the log-density of a child's parameter, in its coordinate; shape is the table's."""
-    c = columns.spread[d]
-    if columns.kind == ATTRIBUTE:
-        x = to_line(ATTRIBUTE, above)
-        log_b = log_beta_at(shape[0], shape[1], shape[2], shape[3], c, x)
-        return c * (above * math.log(t) + (1.0 - above) * math.log(1.0 - t)) - log_b
-    z = (t - above) / c
-    return -0.5 * z * z - math.log(c * math.sqrt(2.0 * math.pi))
-
-
-@jit
-def log_leaf(columns, d, above, quiet, n1, n0, x):
-    """Return the log-density of a leaf's parameter at x given its rows, but for a constant."""
-    c = columns.spread[d]
-    if columns.kind == ATTRIBUTE:
-        t = logistic(x)
-        total = c * (above * math.log(t) + (1.0 - above) * math.log(1.0 - t))
-        absent = columns.noise[d] + (1.0 - 2.0 * columns.noise[d]) * quiet * (1.0 - t)
-        if n1 > 0.0:
-            total += n1 * math.log(1.0 - absent)
-        if n0 > 0.0:
-            total += n0 * math.log(absent)
-        return total
-    z = (x - above) / c
-    soft = math.log1p(math.exp(-abs(x)))
-    return -0.5 * z * z - n1 * (soft + max(-x, 0.0)) - n0 * (soft + max(x, 0.0))
-
-
-@jit
-def propose_leaf(words, nodes, columns, shape, above, n1, n0, theta, is_given):
-    """Draw the parameters of a leaf below ``above`` with counts n1, n0 into theta (n_attributes,).
-
-    ``is_given``: draw nothing, theta is the proposal. Returns its log-density.
-    """
-    height = np.empty(_N_BINS)
-    total = 0.0
-    for d in range(len(theta)):
-        parent = nodes.theta[above, d]
-        if columns.kind == ATTRIBUTE:
-            first, last = -shape[3], shape[3]
-        else:
-            reach = 10.0 * columns.spread[d]
-            first, last = min(parent - reach, -12.0), max(parent + reach, 12.0)
-        low, high = first, last
-        for stage in range(3):
-            width = (high - low) / _N_BINS
-            most = -np.inf
-            for i in range(_N_BINS):
-                x = low + (i + 0.5) * width
-                height[i] = log_leaf(columns, d, parent, nodes.quiet[above, d], n1[d], n0[d], x)
-                most = max(most, height[i])
-            if stage == 2:
-                break
-            begin, end = 0, _N_BINS - 1
-            while height[begin] < most - 12.0:
-                begin += 1
-            while height[end] < most - 12.0:
-                end -= 1
-            low, high = low + max(begin - 1, 0) * width, low + min(end + 2, _N_BINS) * width
-        mass = 0.0
-        for i in range(_N_BINS):
-            height[i] = math.exp(height[i] - most)
-            mass += height[i]
-        if is_given:
-            x = to_line(columns.kind, theta[d])
-        else:
-            if uniform(words) < _ANYWHERE:
-                x = first + (last - first) * uniform(words)
-            else:
-                u = uniform(words) * mass
-                i = 0
-                while i < _N_BINS - 1 and u >= height[i]:
-                    u -= height[i]
-                    i += 1
-                x = low + (i + uniform(words)) * width
-            theta[d] = logistic(x) if columns.kind == ATTRIBUTE else x
-        density = _ANYWHERE / (last - first)
-        if low <= x < high:
-            i = min(int((x - low) / width), _N_BINS - 1)
-            density += (1.0 - _ANYWHERE) * height[i] / (mass * width)
-        total += math.log(density)
-    return total
 
 
 @jit
@@ -185,16 +76,6 @@ def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, 
 
 
 @jit
-def log_nodes(columns, nodes, n_here, n_all):
-    """Return the log-probability of the tree, sticks integrated out."""
-    n = nodes.n_used[0]
-    hyper = columns.hyper
-    return log_stops(
-        hyper[0], hyper[1], columns.max_depth, nodes.depth[:n], n_here[:n], n_all[:n]
-    ) + log_branches(hyper[2], nodes.parent[:n], n_here[:n], n_all[:n])
-
-
-@jit
 def shift_rows(nodes, n_here, n_all, giver, taker, n):
     """Count n rows less at ``giver`` and n more at ``taker``."""
     n_here[giver] -= n
@@ -207,24 +88,6 @@ def shift_rows(nodes, n_here, n_all, giver, taker, n):
     while k >= 0:
         n_all[k] += n
         k = nodes.parent[k]
-
-
-@jit
-def pick(words, is_choice):
-    """Return a random index where ``is_choice``, and how many there are; -1 for none."""
-    count = 0
-    for k in range(len(is_choice)):
-        if is_choice[k]:
-            count += 1
-    if count == 0:
-        return -1, 0
-    at = int(uniform(words) * count)
-    for k in range(len(is_choice)):
-        if is_choice[k]:
-            if at == 0:
-                return k, count
-            at -= 1
-    return -1, count
 
 
 @jit
@@ -302,14 +165,16 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
         nodes.parent[leaf] = above
         nodes.depth[leaf] = nodes.depth[above] + 1
         nodes.n_used[0] = n_used + 1
-    n1 = np.empty(n_attributes)
-    n0 = np.empty(n_attributes)
+    n1 = np.empty((1, n_attributes))
+    n0 = np.empty((1, n_attributes))
     gain = np.empty(2 * n_attributes)
-    launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1, n0, gain)
-    log_q = propose_leaf(words, nodes, columns, shape, above, n1, n0, nodes.theta[leaf], is_death)
-    log_p = 0.0
-    for d in range(n_attributes):
-        log_p += log_theta_prior(columns, shape, d, nodes.theta[above, d], nodes.theta[leaf, d])
+    launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1[0], n0[0], gain)
+    rest = nodes.quiet[above].copy().reshape((1, n_attributes))
+    log_q = propose_node(
+        words, columns, shape, nodes.theta[above], 0, np.zeros((2, n_attributes)), rest, n1, n0,
+        nodes.theta[leaf], is_death,
+    )  # fmt: skip
+    log_p = log_theta_prior(columns, shape, nodes.theta[above], nodes.theta[leaf])
     fill_scores(nodes, columns, leaf)
     goes = np.empty(n_members, dtype=np.bool_)
     n_going = 0
@@ -371,116 +236,38 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
 
 
 @jit
-def log_rows(nodes, n_here, counts, k):
-    """Return the log-likelihood of all rows at node k from the counts of their entries."""
-    total = n_here[k] * nodes.base[k]
-    for e in range(counts.shape[1]):
-        if counts[k, e] > 0:
-            total += counts[k, e] * nodes.score[k, e]
-    return total
-
-
-@jit
-def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
-    """Propose to hang a node under another one; return whether it was accepted."""
-    n_used = nodes.n_used[0]
-    n_attributes = nodes.theta.shape[1]
-    is_choice = n_all[:n_used] > 0
-    is_choice[0] = False
-    top, _ = pick(words, is_choice)
-    if top < 0:
-        return False
-    old = nodes.parent[top]
-    if old > 0 and n_all[old] == n_all[top]:
-        return False  # the old parent would vanish
-    is_inside = np.zeros(n_used, dtype=np.bool_)
-    deepest = nodes.depth[top]
-    for k in range(n_used):
-        j = k
-        while j >= 0 and j != top:
-            j = nodes.parent[j]
-        is_inside[k] = j == top and n_all[k] > 0
-        if is_inside[k]:
-            deepest = max(deepest, nodes.depth[k])
-    n_inside = 0
-    for k in range(n_used):
-        is_choice[k] = n_all[k] > 0 and not is_inside[k] and k != old
-        n_inside += is_inside[k]
-    new, _ = pick(words, is_choice)
-    if new < 0 or deepest - nodes.depth[top] + nodes.depth[new] + 1 > columns.max_depth:
-        return False
-    shift = nodes.depth[new] + 1 - nodes.depth[top]
-    theta = nodes.theta[top].copy()
-    before = log_nodes(columns, nodes, n_here, n_all)
-    for k in range(n_used):
-        if is_inside[k]:
-            before += log_rows(nodes, n_here, counts, k)
-    for d in range(n_attributes):
-        before += log_theta_prior(columns, shape, d, nodes.theta[old, d], theta[d])
-    log_q = 0.0
-    if n_inside == 1:
-        n1 = counts[top, :n_attributes].astype(np.float64)
-        n0 = n_here[top] - n1 - counts[top, n_attributes:]
-        log_q -= propose_leaf(words, nodes, columns, shape, old, n1, n0, theta, True)
-        log_q += propose_leaf(words, nodes, columns, shape, new, n1, n0, nodes.theta[top], False)
-    hang(nodes, columns, n_all, top, new, shift, is_inside)
-    after = log_nodes(columns, nodes, n_here, n_all)
-    for k in range(n_used):
-        if is_inside[k]:
-            after += log_rows(nodes, n_here, counts, k)
-    for d in range(n_attributes):
-        after += log_theta_prior(columns, shape, d, nodes.theta[new, d], nodes.theta[top, d])
-    if math.log(uniform(words)) < after - before - log_q:
-        return True
-    nodes.theta[top] = theta
-    hang(nodes, columns, n_all, top, old, -shift, is_inside)
-    return False
-
-
-@jit
-def hang(nodes, columns, n_all, top, above, shift, is_inside):
-    """Make ``top``, with all inside, a child of ``above``; shift is the change of its depth."""
-    k = nodes.parent[top]
-    while k >= 0:
-        n_all[k] -= n_all[top]
-        k = nodes.parent[k]
-    nodes.parent[top] = above
-    k = above
-    while k >= 0:
-        n_all[k] += n_all[top]
-        k = nodes.parent[k]
-    deepest = 0
-    for k in range(len(is_inside)):
-        if is_inside[k]:
-            nodes.depth[k] += shift
-            deepest = max(deepest, nodes.depth[k])
-    for level in range(nodes.depth[top], deepest + 1):  # parents first
-        for k in range(len(is_inside)):
-            if is_inside[k] and nodes.depth[k] == level:
-                fill_scores(nodes, columns, k)
-
-
-@jit
 def try_moves(
     nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, counts, n_moves, done
 ):
-    """Try births, deaths and grafts in turn; done (3, 2) counts those tried and accepted.
+    """Try moves; n_moves (3,) says how many births or deaths, grafts, gatherings or releases.
 
-    n_here, n_all (room,) and counts (room, 2 n_attributes) are kept up to date.
+    done (5, 2) counts births, deaths, grafts, gatherings and releases, tried and accepted. n_here,
+    n_all (room,) and counts (room, 2 n_attributes) are kept up to date; there must be room for
+    as many more nodes as there are moves.
     """
-    for _ in range(n_moves):
-        is_death = uniform(words) < 0.5
-        which = 1 if is_death else 0
-        done[which, 0] += 1
-        if try_birth(
-            nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death
-        ):
-            done[which, 1] += 1
-            n_used = nodes.n_used[0]
-            counts[:n_used] = 0
-            for i in range(len(labels)):
-                for j in range(start[i], stop[i]):
-                    counts[labels[i], entries[j]] += 1
-        done[2, 0] += 1
-        if try_graft(nodes, columns, shape, words, counts, n_here, n_all):
-            done[2, 1] += 1
+    for turn in range(n_moves.max()):
+        if turn < n_moves[0]:
+            is_death = uniform(words) < 0.5
+            is_accepted = try_birth(
+                nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death
+            )
+            count_move(done, 1 if is_death else 0, is_accepted)
+            if is_accepted:
+                count_entries(start, stop, entries, labels, counts)
+        if turn < n_moves[1]:
+            is_accepted = try_graft(nodes, columns, shape, words, counts, n_here, n_all)
+            count_move(done, 2, is_accepted)
+        if turn < n_moves[2]:
+            is_release = uniform(words) < 0.5
+            is_accepted = try_gather(
+                nodes, columns, shape, words, counts, n_here, n_all, is_release
+            )
+            count_move(done, 4 if is_release else 3, is_accepted)
+
+
+@jit
+def count_move(done, which, is_accepted):
+    """Count a move that was tried."""
+    done[which, 0] += 1
+    if is_accepted:
+        done[which, 1] += 1

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from fieldguide.describe import _attribute_steps as steps
 from fieldguide.describe._node_parameters import ATTRIBUTE
@@ -106,10 +106,10 @@ class AttributeLikelihood(Likelihood):
         """
         theta = np.ascontiguousarray(sample.theta.T)
         table = log_beta_table(self.floor, *self.c_bounds)
-        absent = 1 - self.rates(sample).T
+        quiet = np.ascontiguousarray(path_products(sample.parent, sample.theta).T)
         root_a, root_b = self.root_prior(len(theta))
         root = theta[:, 0]
-        total = xlogy(n1, 1 - absent).sum() + xlogy(n0, absent).sum()
+        total = steps.log_rows(quiet, sample.noise, n1, n0)
         total += (root_a * np.log(root) + root_b * np.log1p(-root)).sum()
         total += (np.log(sample.noise) * self.noise_prior[0]).sum()
         total += (np.log1p(-sample.noise) * self.noise_prior[1]).sum()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fieldguide._check import InvalidArgument, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide.describe.arviz_export import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
 from fieldguide.describe.rows import base_rates, check_attributes, pack_rows
 from fieldguide.describe.stick_breaking import TRACED, Chain, Likelihood, Sample, StickPrior
@@ -191,7 +192,7 @@ class SampledTree(BaseEstimator, ABC):
 
         The words of a node are the attributes that its rows show with probability over
         ``threshold`` and that no node above shows; a node without one gets what rises most over
-        its parent. At most three words, the largest rise first.
+        its parent, of what no node above says. At most three words, the largest rise first.
 
         Parameters
         ----------
@@ -215,14 +216,39 @@ class SampledTree(BaseEstimator, ABC):
             self.labels_,
         )
 
+    def to_arviz(self, burn_in: int | None = None) -> Any:
+        """Return the traces of all chains for ArviZ, which has more diagnostics and plots.
+
+        Parameters
+        ----------
+        burn_in : int, optional
+            Sweeps to leave out at the start of each chain; by default half of them.
+
+        Returns
+        -------
+        arviz.InferenceData (DataTree from ArviZ 1 on)
+            ``posterior`` with alpha, lambda, gamma and n_nodes, ``sample_stats`` with ``lp``, the
+            log joint density. Nodes come and go, so their parameters are not in it.
+        """
+        check_is_fitted(self)
+        if burn_in is None:
+            burn_in = self.n_iter_ // 2
+        owner = f"{type(self).__name__}.to_arviz"
+        check_number(owner, "burn_in", burn_in, 0, self.n_iter_ - 1, integer=True)
+        return to_inference_data(self.trace_, burn_in)
+
     def _check_names(self, owner: str, names: Sequence[str] | None) -> list[str]:
         d = self.n_features_in_
         if names is None:
             names = getattr(self, "feature_names_in_", [f"attribute {j}" for j in range(d)])
-        found = [str(name) for name in names]
+        found = ["" if name is None else str(name).strip() for name in names]
         if len(found) != d:
             raise InvalidArgument(
                 f"names of {owner} must name each of {d} attributes; got {len(found)}."
+            )
+        if not all(found):
+            raise InvalidArgument(
+                f"names of {owner} must not be empty; attribute {found.index('')} has none."
             )
         if len(set(found)) != d:
             twice = next(name for name in found if found.count(name) > 1)
@@ -332,12 +358,18 @@ def choose_words(parent: np.ndarray, rates: np.ndarray, threshold: float) -> lis
     """Return the attributes that name each node; none for the root."""
     words: list[list[int]] = [[]]
     above = [set(np.flatnonzero(rates[0] > threshold))]
+    said: list[set[int]] = [set()]
     for k in range(1, len(parent)):
         rise = rates[k] - rates[parent[k]]
         shown = set(np.flatnonzero(rates[k] > threshold))
-        new = sorted(shown - above[parent[k]], key=lambda d: (-rise[d], d))
-        words.append([int(d) for d in new[:MAX_WORDS]] or [int(rise.argmax())])
+        new = sorted(shown - above[parent[k]] - said[parent[k]], key=lambda d: (-rise[d], d))
+        found = [int(d) for d in new[:MAX_WORDS]]
+        if not found:  # what rises most, of what no node above says
+            rise[list(said[parent[k]])] -= 2
+            found = [int(rise.argmax())]
+        words.append(found)
         above.append(above[parent[k]] | shown)
+        said.append(said[parent[k]] | set(found))
     return words
 
 

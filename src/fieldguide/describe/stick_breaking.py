@@ -9,7 +9,7 @@ A :class:`Chain` is a Markov chain whose stationary law is the posterior. One sw
 
 1. the sticks and the order of siblings, given how many rows are where;
 2. the node of each row, by slice sampling on the stick; new nodes are born as they are met;
-   then nodes as a whole are born, die or are hung elsewhere;
+   then nodes as a whole are born, die, are hung elsewhere or put above others;
 3. the parameters of nodes and attributes (the likelihood's own, see :class:`Likelihood`);
 4. alpha, lambda and gamma, uniform on their bounds, with the sticks integrated out.
 
@@ -21,7 +21,7 @@ data", NIPS 2010.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,8 +151,10 @@ class Chain:
         root where a chain starts can be larger than that of any tree it comes to.
     trace : dict of str to list
         Of each sweep, what :data:`TRACED` names.
-    n_moved : ndarray of shape (3, 2)
-        Births, deaths and grafts of nodes: tried and accepted.
+    n_moves : ndarray of shape (3,)
+        Tries of each sweep: births or deaths, grafts, gatherings or releases.
+    n_moved : ndarray of shape (5, 2)
+        Births, deaths, grafts, gatherings and releases of nodes: tried and accepted.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ class Chain:
         likelihood: Likelihood,
         prior: StickPrior,
         state: State,
-        n_moves: int | None = None,
+        n_moves: int | Sequence[int] | None = None,
         burn_in: int = 0,
     ) -> None:
         self.rows = rows.copy()
@@ -170,9 +172,11 @@ class Chain:
         self.state = state
         self.trace: dict[str, list[float]] = {name: [] for name in TRACED}
         # Many rows make a move dear; the number must not depend on the state of the chain.
-        self.n_moves = min(max(60_000 // len(rows), 2), 6) if n_moves is None else n_moves
+        self.n_moves = np.full(3, min(max(60_000 // len(rows), 2), 6))
+        if n_moves is not None:
+            self.n_moves[:] = n_moves
         self.burn_in = burn_in
-        self.n_moved = np.zeros((3, 2), dtype=np.int64)
+        self.n_moved = np.zeros((5, 2), dtype=np.int64)
         self._nodes = make_nodes(256, rows.n_attributes)
 
     @classmethod
@@ -182,7 +186,7 @@ class Chain:
         likelihood: Likelihood,
         prior: StickPrior,
         generator: np.random.Generator,
-        n_moves: int | None = None,
+        n_moves: int | Sequence[int] | None = None,
         burn_in: int = 0,
     ) -> "Chain":
         """Start with all rows at the root."""
@@ -204,7 +208,7 @@ class Chain:
     def sweep(self) -> None:
         """Draw every part of the state once."""
         words, sample = self._move_rows()
-        if self.n_moves:
+        if self.n_moves.any():
             sample = self._move_nodes(words, sample)
         size = subtree_sizes(sample.parent)
         n_here, n_all = sample.counts()
@@ -288,9 +292,9 @@ class Chain:
         return columns
 
     def _move_nodes(self, words: np.ndarray, sample: Sample) -> Sample:
-        """Try births, deaths and grafts of nodes; return the sample anew."""
+        """Try moves of whole nodes; return the sample anew."""
         rows, n_nodes = self.rows, len(sample.parent)
-        room = n_nodes + self.n_moves
+        room = n_nodes + int(self.n_moves.sum())
         if room > len(self._nodes.parent):
             self._nodes = make_nodes(2 * room, rows.n_attributes)
         columns = self._write_nodes(sample)
@@ -298,7 +302,7 @@ class Chain:
         _sticks.count_entries(rows.start, rows.stop, rows.entries, sample.labels, counts)
         n_here, n_all = np.zeros((2, room), dtype=np.int64)
         n_here[:n_nodes], n_all[:n_nodes] = sample.counts()
-        labels = sample.labels
+        labels = sample.labels.copy()
         _moves.try_moves(
             self._nodes,
             columns,

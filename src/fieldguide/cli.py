@@ -18,6 +18,7 @@ from fieldguide.errors import FieldguideError
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
     from fieldguide.guide import Answer, Guide
+    from fieldguide.guide.compare import Comparison
     from fieldguide.guide.views import KeyPath
 
 app = typer.Typer(
@@ -144,6 +145,14 @@ def build(
             "'attention', 'relaxed', 'cut', 'confusion' or 'dag'."
         ),
     ] = "ova",
+    tree: Annotated[
+        str,
+        typer.Option(
+            help="How the tree in words is grown: 'attribute' (Attribute Tree Process), "
+            "'bernoulli' (FBLM) or 'agglomerative' (Ward clustering). 'auto' is attribute, unless "
+            "there are too few specimens or words."
+        ),
+    ] = "auto",
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
@@ -172,6 +181,7 @@ def build(
             title=title,
             features=features,
             key=key,
+            tree=tree,
             embedder=embedder,
             seed=seed,
             n_jobs=jobs,
@@ -188,6 +198,29 @@ def build(
 def describe(
     guide: GuideFolder,
     depth: Annotated[int | None, typer.Option(help="Levels to show.", show_default=False)] = None,
+    branch: Annotated[
+        str | None,
+        typer.Option(
+            help="Start at this branch: its number, or its words, such as 'animal > bird'.",
+            show_default=False,
+        ),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="GUIDE",
+            help="Another guide of the same images: print its tree beside, and which specimens "
+            "moved.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --beside: write the comparison, with pictures, to this HTML file.",
+            show_default=False,
+        ),
+    ] = None,
     words: Annotated[
         bool, typer.Option("--words", help="List the visual words instead of the tree.")
     ] = False,
@@ -200,19 +233,34 @@ def describe(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print the tree of a guide in words, or its visual words."""
+    """Print the tree of a guide in words, two trees side by side, or the visual words.
+
+    On a terminal, the dots say how sure the tree is of a branch: how many of its specimens
+    return to it when they are put back by their words alone.
+
+    Example: fieldguide describe photos-guide --branch animal --depth 2
+    """
     from fieldguide.guide import Guide
 
+    if out is not None and beside is None:
+        raise FieldguideError("--out of fieldguide describe goes with --beside; give both.")
     opened = Guide.open(guide)
     if words or plate is not None:
         _describe_words(opened, plate, as_json)
         return
+    if beside is not None:
+        _describe_beside(opened, Guide.open(beside), out, as_json)
+        return
+    first = 0 if branch is None else opened.find_branch(branch)
     if as_json:
-        _print_json(_branch_as_json(opened, 0, depth))
+        _print_json(_branch_as_json(opened, first, depth))
     elif sys.stdout.isatty():
-        _print_tree(opened, depth)
+        from fieldguide.site.terminal import tree_lines
+
+        console, marks = _console()
+        _print_lines(console, tree_lines(opened, first, depth, console.width, marks))
     else:
-        print(opened.describe(max_depth=depth))
+        print(opened.describe(first, max_depth=depth))
 
 
 @app.command()
@@ -426,24 +474,72 @@ def _print_summary(guide: "Guide") -> None:
     print(f"The guide is in {guide.folder}")
 
 
-def _print_tree(guide: "Guide", depth: int | None) -> None:
+def _console() -> tuple[Any, tuple[str, ...]]:
+    """Return the terminal, and the marks that it can show."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.tree import Tree
 
-    def label(branch: int) -> str:
-        node = guide.branches[branch]
-        words = escape(", ".join(node.words) or guide.title)
-        kinds = escape(", ".join(name for name, _ in node.kinds[:3]))
-        more = " …" if len(node.kinds) > 3 else ""
-        return f"[bold]{words}[/bold] [dim]{node.count:,}  {kinds}{more}[/dim]"
+    from fieldguide.site.terminal import FINE, PLAIN
 
-    trees = {0: Tree(label(0), guide_style="dim")}
-    for node in guide.branches[1:]:
-        if depth is None or node.depth <= depth:
-            assert node.parent is not None
-            trees[node.id] = trees[node.parent].add(label(node.id))
-    Console().print(trees[0])
+    console = Console(highlight=False)
+    try:
+        "".join(FINE).encode(console.encoding)
+    except UnicodeEncodeError:
+        return console, PLAIN
+    return console, FINE
+
+
+def _print_lines(console: Any, lines: list[Any]) -> None:
+    for line in lines:
+        console.print(line, overflow="ignore" if line.no_wrap else None, crop=False)
+
+
+def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: bool) -> None:
+    from fieldguide._files import write_text
+    from fieldguide.guide.compare import compare_guides
+    from fieldguide.site.comparison import compare_on_page
+    from fieldguide.site.terminal import comparison_lines
+
+    comparison = compare_guides(guide, other)
+    if out is not None:
+        if out.is_dir():
+            raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
+        write_text(out, compare_on_page(guide, other))
+    if as_json:
+        _print_json(_comparison_as_json(guide, other, comparison))
+        return
+    console, marks = _console()
+    _print_lines(console, comparison_lines(guide, other, comparison, console.width, marks))
+    if out is not None:
+        print(f"The page is in {out}")
+
+
+def _comparison_as_json(guide: "Guide", other: "Guide", comparison: "Comparison") -> dict[str, Any]:
+    def name(which: "Guide", b: int | None) -> dict[str, Any] | None:
+        return None if b is None else {"branch": b, "sentence": which.sentence(b)}
+
+    ids = [first for first, _ in comparison.shared]
+    return {
+        "shared": len(comparison.shared),
+        "moved": comparison.n_moved,
+        "pairs": [
+            {
+                "first": name(guide, pair.first),
+                "second": name(other, pair.second),
+                "in_first": pair.n_first,
+                "in_second": pair.n_second,
+                "in_both": pair.n_both,
+            }
+            for pair in comparison.pairs
+        ],
+        "moves": [
+            {
+                "first": name(guide, move.first),
+                "second": name(other, move.second),
+                "specimens": [s.path for s in guide.specimens([ids[row] for row in move.rows])],
+            }
+            for move in comparison.moves
+        ],
+    }
 
 
 def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
@@ -468,14 +564,16 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
 
 def _branch_as_json(guide: "Guide", branch: int, depth: int | None) -> dict[str, Any]:
     node = guide.branches[branch]
-    children = node.children if depth is None or node.depth < depth else ()
+    children = node.children if depth is None or depth > 0 else ()
+    deeper = None if depth is None else depth - 1
     return {
         "branch": node.id,
         "words": list(node.words),
         "count": node.count,
+        "here": node.here,
         "sure": round(node.sure, 4),
         "kinds": dict(node.kinds),
-        "branches": [_branch_as_json(guide, child, depth) for child in children],
+        "branches": [_branch_as_json(guide, child, deeper) for child in children],
     }
 
 

@@ -1,6 +1,7 @@
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -79,6 +80,53 @@ def test_build_describe_identify_export(folder, tmp_path):
     assert again.stderr == ""
 
 
+def test_describe_a_part_of_the_tree(small_guide):
+    first = small_guide.branches[1]
+    for name in (first.words[0], "1", "branch/1.html", small_guide.sentence(1).upper()):
+        told = run("describe", small_guide.folder, "--branch", name, "--depth", 0)
+        assert told.stdout == f"{', '.join(first.words)} ({first.count})\n"
+    tree = json.loads(
+        run("describe", small_guide.folder, "--branch", 1, "--depth", 0, "--json").stdout
+    )
+    assert (tree["branch"], tree["branches"], tree["here"]) == (1, [], first.here)
+    wrong = run("describe", small_guide.folder, "--branch", f"{first.words[0]}s")
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1
+    assert f"There is '{first.words[0]}'" in wrong.stderr
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_describe_on_a_terminal_of_any_width(small_guide, width):
+    pty = pytest.importorskip("pty")
+    import fcntl
+    import struct
+    import termios
+
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    environment.pop("COLUMNS", None)
+    command = [*FIELDGUIDE, "describe", str(small_guide.folder)]
+    with subprocess.Popen(command, stdout=there, stdin=there, env=environment) as shown:
+        os.close(there)
+        told = b""
+        while True:
+            try:
+                part = os.read(here, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            told += part
+    os.close(here)
+    assert shown.returncode == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", told.decode()).replace("\r", "").splitlines()
+    assert len(lines) == len(small_guide.branches)
+    assert max(map(len, lines)) <= width
+    assert any("●" in line for line in lines)
+    assert any("disc" in line for line in lines) == (width > 80)
+
+
 def test_visual_words_are_listed_and_drawn(worded_guide, tmp_path):
     plate = tmp_path / "words.png"
     told = run("describe", worded_guide.folder, "--words", "--plate", plate)
@@ -106,6 +154,30 @@ def keyed(folder, tmp_path_factory) -> Path:
     built = run("build", folder, "--out", guide, "--key", "relaxed")
     assert built.returncode == 0, built.stderr
     return guide
+
+
+def test_two_trees_side_by_side(folder, keyed, tmp_path):
+    other, page = tmp_path / "other", tmp_path / "moved.html"
+    built = run("build", folder, "--out", other, "--tree", "attribute", "--features", "color")
+    assert built.returncode == 0, built.stderr
+    told = run("describe", keyed, "--beside", other, "--out", page)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("The trees have 24 specimens in common.")
+    assert told.stdout.endswith(f"The page is in {page}\n")
+    assert "Attribute Tree Process" in page.read_text(encoding="utf-8")
+    found = json.loads(run("describe", keyed, "--beside", other, "--json").stdout)
+    assert found["shared"] == 24
+    assert found["moved"] == sum(len(move["specimens"]) for move in found["moves"])
+    assert found["pairs"][0]["in_both"] == 24
+    for arguments, message in (
+        (("--out", page), "goes with --beside"),
+        (("--beside", tmp_path), "is not a guide"),
+        (("--beside", other, "--out", tmp_path), "is a folder"),
+    ):
+        result = run("describe", keyed, *arguments)
+        assert result.returncode == 2
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
 
 
 def test_plot_draws_the_key(keyed, tmp_path):
@@ -171,6 +243,7 @@ def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
         (["build", "empty", "--out", "g"], "There is no image in 'empty'"),
         (["build", "empty", "--out", "g", "--kinds", "x"], "kinds of Collection"),
         (["build", "empty", "--out", "g", "--features", "sift"], "features must be one or more of"),
+        (["build", "empty", "--out", "g", "--tree", "oak"], "tree of a guide must be one of"),
         (["build", "empty", "--out", "g", "--sidecar", "no.csv"], "cannot be opened"),
         (["describe", "nowhere"], "There is no guide 'nowhere'"),
         (["describe", "empty"], "is not a guide"),

@@ -81,3 +81,17 @@ def test_what_always_holds(A, min_count):
         assert len({described.words[s][0] for s in siblings}) == len(siblings)
     assert counts[0] == len(A)
     assert ((described.sure > 0) & (described.sure <= 1)).all()
+
+
+def test_a_branch_goes_below_the_sibling_whose_word_it_shows():
+    names = ["bird", "wading bird", "car"]
+    A = np.zeros((60, 3))
+    A[:40, 0] = 1  # birds, of which twelve wade: the tree has the two side by side
+    A[:12, 1] = 1
+    A[40:, 2] = 1
+    tree = Tree(np.array([-1, 0, 0, 0]), np.zeros(4))
+    labels = np.repeat([1, 2, 3], [12, 28, 20])
+    described = describe_tree(tree, labels, A, names)
+    assert described.words == ((), ("bird",), ("wading bird",), ("car",))
+    assert described.parent.tolist() == [-1, 0, 1, 0]
+    np.testing.assert_array_equal(described.labels, np.repeat([2, 1, 3], [12, 28, 20]))

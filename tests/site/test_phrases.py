@@ -53,3 +53,28 @@ def test_durations_and_lists():
     assert phrases.duration(600) == "10 minutes"
     assert phrases.duration(36000) == "10 hours"
     assert [phrases.listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_a_tree_is_named_by_how_it_was_grown():
+    sampled = {
+        "method": "attribute", "because": "asked for", "n_words": 24, "n_chains": 2,
+        "n_sweeps": 100, "n_start": 26, "n_nodes": 1, "r_hat": 2.14, "purity": 0.5,
+        "locality": -1.25,
+    }  # fmt: skip
+    facts = dict(phrases.word_tree({"tree": sampled}))
+    assert facts["Tree"] == phrases.tree_name({"tree": sampled}) == "Attribute Tree Process"
+    assert facts["Grown from"] == "24 words"
+    assert facts["Sampled"].startswith("2 chains of 100 sweeps, begun at a clustering with 26 bra")
+    assert "the best sample has 1 branch " in facts["Sampled"]
+    assert facts["Do chains agree"].startswith("no: R-hat of the joint density is 2.1")
+    assert phrases.word_r_hat(1.04).startswith("yes: ")
+    assert phrases.word_r_hat(None) == "not known"
+    assert "50% of specimens" in facts["Beside the kinds"]
+    assert "1.2 steps" in facts["Beside the kinds"]
+
+
+def test_trees_of_older_guides_are_named_too():
+    assert phrases.word_tree({"settings": {"tree": "agglomerative, Ward"}}) == [
+        ("Tree", "agglomerative, Ward")
+    ]
+    assert phrases.tree_name({}) == "unknown"

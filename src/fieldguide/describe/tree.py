@@ -1,5 +1,6 @@
 """The shape of a tree, as every method of this folder returns it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,3 +42,11 @@ class Tree:
         for node in range(len(self) - 1, 0, -1):
             totals[self.parent[node]] += totals[node]
         return totals
+
+
+def ancestor_matrix(parent: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return 1 where the node of a column is that of the row or above it, (n_nodes, n_nodes)."""
+    is_above = np.eye(len(parent))
+    for node in range(1, len(parent)):
+        is_above[node] += is_above[parent[node]]
+    return is_above

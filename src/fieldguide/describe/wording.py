@@ -3,8 +3,9 @@
 The share of a node is, for each attribute, the part of its rows (here and below) that show it. An
 attribute names a node when its share is at least ``MIN_SHARE``, rises over the parent's by at
 least ``MIN_RISE``, and no node above has it. A node that no attribute names, or that is too small,
-is folded into its parent; siblings with the same leading word become one branch. What is left is a
-tree in which every node but the root has words, and a row sits at the deepest node that holds it.
+is folded into its parent; siblings with the same leading word become one branch; a branch whose
+rows show the leading word of a sibling goes below that sibling. What is left is a tree in which
+every node but the root has words, and a row sits at the deepest node that holds it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from fieldguide.describe.tree import Tree
 MIN_SHARE = 0.7
 MIN_RISE = 0.25
 MAX_WORDS = 3
+_BELONGS = 0.9  # a branch that shows its sibling's leading word this often goes below it
 _COMPANION = 0.75  # a further word must rise by this part of the leading word's rise
 YES = 0.5
 
@@ -132,6 +134,7 @@ class _Teller:
             else:
                 self.labels[self.rows_at[node]] = branch
                 pending += self.children[node]
+        self._hang_below(by_word, share, path)
         groups = []
         for group in by_word.values():
             if self.counts[group].sum() >= self.min_count and self._name(group, share, path):
@@ -139,6 +142,27 @@ class _Teller:
             else:
                 self._settle(group, branch)
         return sorted(groups, key=lambda group: (-self.counts[group].sum(), group[0]))
+
+    def _hang_below(
+        self, by_word: dict[int, list[int]], above: np.ndarray, path: frozenset[int]
+    ) -> None:
+        """Put each group whose rows show the leading word of another group below that one."""
+        waiting = sorted(by_word, key=lambda word: (self.counts[by_word[word]].sum(), word))
+        for word in waiting:
+            group = by_word[word]
+            shown = self._share(group)
+            for other in sorted(by_word, key=lambda other: (-shown[other], other)):
+                if shown[other] < _BELONGS:
+                    break
+                both = by_word[other] + group
+                if other == word or self._share(by_word[other])[word] >= YES:
+                    continue
+                found = self._name(both, above, path)
+                below = path | set(found)
+                if found[:1] == [other] and self._name(group, self._share(both), below)[:1]:
+                    by_word[other] = both
+                    del by_word[word]
+                    break
 
     def _settle(self, nodes: list[int], branch: int) -> None:
         pending = list(nodes)

@@ -22,12 +22,9 @@ from scipy.special import softmax
 from fieldguide._check import check_choice
 from fieldguide._files import replacing, write_json
 from fieldguide.collection import Collection
-from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.network import Network
-from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.stack import split_parts
-from fieldguide.features.vocabulary import load_vocabulary
 from fieldguide.features.words import YES, AttributeMatrix, WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import write_catalogue
@@ -35,6 +32,7 @@ from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_m
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
+from fieldguide.guide.trees import TREES, grow_tree, judge_tree, remove_chains
 from fieldguide.guide.visual_words import stage_visual_words
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -58,11 +56,6 @@ KEYS: dict[str, Any] = {
 }
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
 MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
-# Words about the picture rather than its subject, and the network's words beside the attributes of
-# an annotated collection, say less about what a thing is: they count less in the tree.
-PICTURE_WEIGHT = 0.2
-NETWORK_WEIGHT_BESIDE_ANNOTATION = 0.2
-MAX_LEAVES = 400
 
 
 @dataclass(frozen=True)
@@ -75,12 +68,14 @@ class Settings:
     title: str | None = None
     features: str = AUTO
     key: str = "ova"
+    tree: str = "auto"
 
 
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
     """Build the guide of ``collection`` in the folder ``out``."""
     started = time.monotonic()
     check_choice("a guide", "key", settings.key, tuple(KEYS))
+    check_choice("a guide", "tree", settings.tree, TREES)
     if settings.features != AUTO:
         split_parts(settings.features)
     _check_target(collection, out)
@@ -100,7 +95,7 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
             seed=settings.seed,
             n_jobs=settings.n_jobs,
         )
-        info = _describe(collection, table, rows, settings, network, stage, progress)
+        info = _describe(collection, table, rows, settings, network, out, stage, progress)
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
         word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)
@@ -110,6 +105,7 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     except BaseException:
         journal.close()
         raise
+    remove_chains(out)
     journal.remove()
     progress("done", 1, 1)
 
@@ -142,6 +138,7 @@ def _describe(
     rows: Rows,
     settings: Settings,
     network: Network,
+    out: Path,
     stage: Path,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -149,8 +146,14 @@ def _describe(
     X = rows.X
     progress("finding words", 0, 1)
     words, word_model = _find_words(collection, table)
-    progress("growing the tree", 0, 1)
-    described = grow_tree(words)
+    grown = grow_tree(
+        *(words, settings.tree),
+        seed=settings.seed,
+        n_jobs=settings.n_jobs,
+        progress=progress,
+        work=out,
+    )
+    described = grown.described
     progress("training the key", 0, 1)
     key, held_out, answers, sure = _train_key(X, table.kinds, settings)
     progress("writing the guide", 0, 1)
@@ -193,8 +196,9 @@ def _describe(
             "features_because": rows.why,
             "key": type(key).__name__ if key is not None else None,
             "key_C": KEY_C,
-            "tree": "agglomerative, Ward",
+            "tree": grown.about["method"],
         },
+        "tree": {**grown.about, **judge_tree(described, table.kinds)},
         "embedder": network.name,
         "versions": _versions(),
         "fingerprint": _fingerprint(table),
@@ -230,42 +234,6 @@ def _find_words(collection: Collection, table: Table) -> tuple[AttributeMatrix, 
         annotated_names=collection.attribute_names if annotated is not None else None,
     )
     return words, model
-
-
-def grow_tree(words: AttributeMatrix) -> DescribedTree:
-    """Cluster the specimens by their words, and put the tree into words."""
-    n = len(words.scores)
-    used = [j for j, name in enumerate(words.names) if name not in FORMAT_NAMES]
-    if not used:
-        return DescribedTree(np.array([-1]), ((),), np.ones(1), np.zeros(n, dtype=np.int64))
-    shows = (words.scores[:, used] >= YES).astype(np.float64)
-    sources = [words.sources[j] for j in used]
-    is_annotated = "annotation" in sources
-    weight_of = {
-        "picture": PICTURE_WEIGHT,
-        "network": NETWORK_WEIGHT_BESIDE_ANNOTATION if is_annotated else 1.0,
-    }
-    weights = np.array([weight_of.get(source, 1.0) for source in sources])
-    n_leaves = min(MAX_LEAVES, max(8, n // 8))
-    clustered = AgglomerativeTree("ward", n_leaves=n_leaves).fit(shows * np.sqrt(weights))
-    return describe_tree(
-        clustered.tree_,
-        clustered.labels_,
-        shows,
-        [words.names[j] for j in used],
-        min_count=max(3, round(0.004 * n)),
-        implied=_general_words(),
-    )
-
-
-def _general_words() -> dict[str, tuple[str, ...]]:
-    """Return, for each word of the vocabulary, all words above it."""
-    vocabulary = load_vocabulary()
-    above: dict[str, tuple[str, ...]] = {}
-    for name, parents in zip(vocabulary.names, vocabulary.parents, strict=True):
-        direct = [vocabulary.names[p] for p in parents]
-        above[name] = tuple(dict.fromkeys(direct + [g for p in direct for g in above[p]]))
-    return above
 
 
 def _train_key(

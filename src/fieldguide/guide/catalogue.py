@@ -192,6 +192,10 @@ class Catalogue:
         rows = self._all("SELECT path, reason FROM unreadable ORDER BY path")
         return tuple(Unreadable(*row) for row in rows)
 
+    def digests(self) -> list[str]:
+        """Return the digest of every specimen's image, by id."""
+        return [digest for (digest,) in self._all("SELECT digest FROM specimen ORDER BY id")]
+
     def stamps(self) -> dict[str, int]:
         """Return the row of every (path and stamp, joined by a zero byte)."""
         return {f"{p}\0{s}": i for i, p, s in self._all("SELECT id, path, stamp FROM specimen")}

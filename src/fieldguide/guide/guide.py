@@ -1,7 +1,9 @@
 """A guide: build it from a collection, open it again, ask it about a new image."""
 
+import difflib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -98,6 +100,7 @@ class Guide:
         embedder: str | os.PathLike | None = None,
         features: str = "auto",
         key: str = "ova",
+        tree: str = "auto",
         n_jobs: int = -1,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
@@ -125,6 +128,10 @@ class Guide:
         key : {"ova", "ovo", "relaxed", "attention", "cut", "confusion", "dag"}
             How new specimens are named: one-vs-all, one-vs-one, or one of the keys with a
             decision graph; see :mod:`fieldguide.identify`.
+        tree : {"auto", "attribute", "bernoulli", "agglomerative"}
+            How the tree in words is grown: by the Attribute Tree Process, by FBLM, or by
+            clustering; see :mod:`fieldguide.describe`. "auto" is attribute, unless there are too
+            few specimens or words for it.
         n_jobs : int
             Threads; -1 is all cores. The guide does not depend on it.
         progress : callable, optional
@@ -133,7 +140,7 @@ class Guide:
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
         network = None if embedder is None else os.fspath(embedder)
-        settings = Settings(seed, network, n_jobs, title, features, key)
+        settings = Settings(seed, network, n_jobs, title, features, key, tree)
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
         guide._embedder_path = network
@@ -277,6 +284,44 @@ class Guide:
         while (parent := self.branches[path[-1]].parent) is not None:
             path.append(parent)
         return path[::-1]
+
+    def find_branch(self, name: str) -> int:
+        """Return a branch by its number, its page, its words or its whole sentence.
+
+        ``"7"``, ``"branch/7.html"``, ``"bird"`` and ``"animal > bird"`` may all be the same one.
+        """
+        numbered = re.fullmatch(r"(?:branch/)?(\d+)(?:\.html)?", name.strip())
+        if numbered:
+            found = [b.id for b in self.branches if b.id == int(numbered[1])]
+        else:
+            wanted = _plain_path(name)
+            paths = [_plain_path(self.sentence(b.id)) for b in self.branches]
+            ends = [b.id for b in self.branches if paths[b.id][-len(wanted) :] == wanted]
+            leads = [
+                b.id
+                for b in self.branches
+                if len(wanted) == 1 and wanted[0] in [word.casefold() for word in b.words]
+            ]
+            found = ends or leads
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = "; ".join(f"{b} ({self.sentence(b)})" for b in found[:5])
+            raise GuideError(
+                f"{len(found)} branches are called {name!r}: {listed}; give the number of one."
+            )
+        words = {word for b in self.branches for word in b.words}
+        near = difflib.get_close_matches(name, sorted(words), n=3, cutoff=0.5)
+        hint = f" There is {', '.join(repr(word) for word in near)}." if near else ""
+        raise GuideError(
+            f"No branch is called {name!r}; give its words, or a number from 0 to "
+            f"{len(self.branches) - 1}.{hint}"
+        )
+
+    @cached_property
+    def digests(self) -> list[str]:
+        """The digest of each specimen's image, by id: the same image has it in every guide."""
+        return self._catalogue.digests()
 
     def neighbours(self, ids: Iterable[int], n: int = 8) -> np.ndarray:
         """Return the ``n`` specimens that look most like each of ``ids``, nearest first."""
@@ -514,6 +559,11 @@ def _largest(values: np.ndarray, n: int) -> np.ndarray:
     part.sort(axis=1)  # so that equal values come in the order of their ids
     order = np.argsort(-np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
     return np.take_along_axis(part, order, axis=1)
+
+
+def _plain_path(sentence: str) -> list[str]:
+    """Return the steps of a sentence such as "animal › bird" or "Animal > bird"."""
+    return [" ".join(step.split()).casefold() for step in re.split("[›>]", sentence)]
 
 
 def _count(n: int, one: str, many: str = "") -> str:

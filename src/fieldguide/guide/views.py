@@ -35,7 +35,7 @@ class Branch:
     words: tuple[str, ...]  # what it adds to its parent; () for branch 0 alone
     count: int  # specimens here and below
     here: int  # specimens that sit at this branch itself
-    sure: float  # share of its specimens that show its words, 0 to 1
+    sure: float  # share of its specimens that return when put back by words alone, 0 to 1
     exemplars: tuple[int, ...]  # specimen ids, most typical first
     kinds: tuple[tuple[str, int], ...]  # kinds here and below with their counts, largest first
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from fieldguide.guide.views import KeyPath
 
@@ -19,6 +20,11 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _IRREGULAR = {"branch": "branches"}
+_TREES = {
+    "attribute": "Attribute Tree Process",
+    "bernoulli": "FBLM, a tree of Bernoulli rates",
+    "agglomerative": "Ward clustering of the words",
+}
 
 
 def display_name(name: str) -> str:
@@ -50,6 +56,55 @@ def percent(share: float) -> str:
 def how_sure(probability: float) -> str:
     """Say a probability in words."""
     return next(phrase for least, phrase in _SURE if probability >= least or least == 0.0)
+
+
+def tree_name(about: dict[str, Any]) -> str:
+    """Name the method that grew a guide's tree."""
+    grown = about.get("tree") or {}
+    method = grown.get("method") or (about.get("settings") or {}).get("tree") or "unknown"
+    return _TREES.get(method, method)
+
+
+def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say how the tree of a guide was grown: (what, how) in plain words."""
+    grown = about.get("tree") or {}
+    facts = [("Tree", tree_name(about))]
+    if grown.get("because"):
+        facts.append(("Why this tree", grown["because"]))
+    if grown.get("n_words"):
+        facts.append(("Grown from", count(grown["n_words"], "word")))
+    if grown.get("n_sweeps"):
+        chains, sweeps = count(grown["n_chains"], "chain"), count(grown["n_sweeps"], "sweep")
+        begun, found = (count(grown[name], "branch") for name in ("n_start", "n_nodes"))
+        facts.append(
+            (
+                "Sampled",
+                f"{chains} of {sweeps}, begun at a clustering with {begun}; the best sample has "
+                f"{found} before those without words are folded",
+            )
+        )
+        facts.append(("Do chains agree", word_r_hat(grown.get("r_hat"))))
+    if grown.get("purity") is not None:
+        facts.append(
+            (
+                "Beside the kinds",
+                f"{percent(grown['purity'])} of specimens sit with the most frequent kind of their "
+                f"branch; two of one kind are {-grown['locality']:.1f} steps apart on average",
+            )
+        )
+    return facts
+
+
+def word_r_hat(r_hat: float | None) -> str:
+    """Say what the R-hat of the chains means."""
+    if r_hat is None:
+        return "not known"
+    if r_hat < 1.1:
+        return f"yes: R-hat of the joint density is {r_hat:.2f}, and under 1.1 is agreement"
+    return (
+        f"no: R-hat of the joint density is {r_hat:.1f}, and agreement is under 1.1; another seed "
+        "gives a somewhat different tree"
+    )
 
 
 def is_close_call(probability: float) -> bool:

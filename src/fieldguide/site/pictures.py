@@ -1,9 +1,15 @@
 """Specimens as pictures on a page: where from, how large, and in words for who cannot see them."""
 
+import base64
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PIL import Image, ImageOps
+
+from fieldguide.errors import GuideError
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.guide.measure import KEEP_SMALL_PX, LARGE_PX, SMALL_PX
 from fieldguide.guide.views import Exemplar, Specimen
@@ -106,3 +112,22 @@ def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
     width, height = specimen.width, specimen.height
     scale = min(1.0, most_px / max(width, height, 1))
     return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def embed_picture(folder: Path, specimen: Specimen, size_px: tuple[int, int]) -> str:
+    """Return a thumbnail, cut to a size, as a data address: for files that stand alone."""
+    root = (Path(folder) / "pictures").resolve()
+    path = (Path(folder) / specimen.thumbnail).resolve()
+    try:
+        if not path.is_relative_to(root):
+            raise OSError("it lies outside the guide")
+        with Image.open(path) as image:
+            cut = ImageOps.fit(image.convert("RGB"), size_px, Image.Resampling.LANCZOS)
+    except OSError as error:
+        raise GuideError(
+            f"The picture {specimen.thumbnail!r} of the guide cannot be used ({error}); build the "
+            "guide again."
+        ) from None
+    data = io.BytesIO()
+    cut.save(data, "JPEG", quality=85, optimize=True)
+    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"

@@ -1,14 +1,10 @@
 """Pictures of a guide as files of their own: SVG with everything inside, to open or to print."""
 
-import base64
-import io
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import escape
-from PIL import Image, ImageOps
 
 from fieldguide._check import check_choice, check_number
 from fieldguide.errors import GuideError
@@ -17,7 +13,7 @@ from fieldguide.guide.views import Exemplar
 from fieldguide.site.key_drawing import describe_drawing, draw_key, fit, shorten, wrap
 from fieldguide.site.key_layout import PICTURE_PX, Layout, lay_out
 from fieldguide.site.phrases import count
-from fieldguide.site.pictures import find_specimen
+from fieldguide.site.pictures import embed_picture, find_specimen
 from fieldguide.site.render import ASSETS
 
 if TYPE_CHECKING:
@@ -180,23 +176,8 @@ class _Plate:
 
 def _embed(guide: "Guide", i: int) -> str:
     """Return the picture of a specimen, cut to the size of the drawing, as a data address."""
-    specimen = guide.specimen(i)
-    root = (Path(guide.folder) / "pictures").resolve()
-    path = (Path(guide.folder) / specimen.thumbnail).resolve()
-    size = (PICTURE_PX[0] * _SHARPNESS, PICTURE_PX[1] * _SHARPNESS)
-    try:
-        if not path.is_relative_to(root):
-            raise OSError("it lies outside the guide")
-        with Image.open(path) as image:
-            cut = ImageOps.fit(image.convert("RGB"), size, Image.Resampling.LANCZOS)
-    except OSError as error:
-        raise GuideError(
-            f"The picture {specimen.thumbnail!r} of the guide cannot be used ({error}); build the "
-            "guide again."
-        ) from None
-    data = io.BytesIO()
-    cut.save(data, "JPEG", quality=85, optimize=True)
-    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+    size_px = (PICTURE_PX[0] * _SHARPNESS, PICTURE_PX[1] * _SHARPNESS)
+    return embed_picture(guide.folder, guide.specimen(i), size_px)
 
 
 def _compose(plates: Sequence[_Plate], statement: str) -> str:

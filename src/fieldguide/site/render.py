@@ -54,7 +54,7 @@ class Renderer:
         self._kinds = {kind.name: kind for kind in guide.kinds}
         self._branch_of_word = {word: branch for word, _, branch in guide.words}
         self._neighbours: dict[int, list[int]] = {}
-        self._templates = _environment()
+        self._templates = make_environment()
         self._templates.globals.update(
             guide=guide,
             book=self.book,
@@ -100,6 +100,7 @@ class Renderer:
             "frontispiece": self.pictures(whole.exemplars[:STRIP]),
             "rows": home_rows(self.guide.branches, self.pictures),
             "n_branches": len(self.guide.branches) - 1,
+            "n_elsewhere": whole.here,
         }
 
     def _show_branch(self, page: Page) -> dict[str, Any]:
@@ -190,7 +191,11 @@ class Renderer:
     def _show_about(self, page: Page) -> dict[str, Any]:
         about = self.guide.about
         confusions = about.get("confusions") or []
-        return {"about": about, "confusions": [tuple(row) for row in confusions]}
+        return {
+            "about": about,
+            "confusions": [tuple(row) for row in confusions],
+            "tree_facts": phrases.word_tree(about),
+        }
 
     # The parts they share.
 
@@ -218,7 +223,8 @@ class Renderer:
         }
 
 
-def _environment() -> Environment:
+def make_environment() -> Environment:
+    """Return the templates, with the turns of phrase that they use."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,

@@ -1,0 +1,71 @@
+"""Two trees side by side as a page of one file: pairs of branches, and what moved, in pictures."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fieldguide.guide.compare import Comparison, Pair, compare_guides, word_comparison
+from fieldguide.guide.views import Specimen
+from fieldguide.site.phrases import alternative_text, tree_name
+from fieldguide.site.pictures import embed_picture
+from fieldguide.site.render import ASSETS, make_environment
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+_PICTURE_PX = (180, 136)
+_N_SHOWN = 8  # pictures of one way
+_MOST_WAYS = 60
+
+
+@dataclass(frozen=True)
+class Way:
+    """Specimens that went the same way from the first tree to the second."""
+
+    first: str  # sentences
+    second: str
+    count: int
+    pictures: list[tuple[str, str]]  # data address and words
+
+
+def compare_on_page(first: "Guide", second: "Guide") -> str:
+    """Return a page, in one file, that compares the trees of two guides."""
+    comparison = compare_guides(first, second)
+    sheet = (ASSETS / "style.css").read_text(encoding="utf-8")
+    return (
+        make_environment()
+        .get_template("compare.html")
+        .render(
+            first=first,
+            second=second,
+            names=[tree_name(guide.about) for guide in (first, second)],
+            statement=word_comparison(first, second, comparison),
+            pairs=[pair for pair in comparison.pairs if pair.first is not None],
+            lonely=[pair for pair in comparison.pairs if pair.first is None],
+            ways=list(_ways(first, second, comparison)),
+            n_ways=len(comparison.moves),
+            share=share_kept,
+            sheet=sheet,
+        )
+    )
+
+
+def share_kept(pair: Pair) -> float:
+    """Return what both branches of a pair hold, of what either does."""
+    return pair.n_both / max(pair.n_first + pair.n_second - pair.n_both, 1)
+
+
+def _ways(first: "Guide", second: "Guide", comparison: Comparison) -> Iterable[Way]:
+    for move in comparison.moves[:_MOST_WAYS]:
+        shown = first.specimens([comparison.shared[row][0] for row in move.rows[:_N_SHOWN]])
+        yield Way(
+            first.sentence(move.first),
+            second.sentence(move.second),
+            len(move.rows),
+            [(embed_picture(first.folder, s, _PICTURE_PX), _word(first, s)) for s in shown],
+        )
+
+
+def _word(guide: "Guide", specimen: Specimen) -> str:
+    words = [word for word, _ in guide.words_of(specimen.id)[:3]]
+    return alternative_text(specimen.kind, words, specimen.path)

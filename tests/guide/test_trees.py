@@ -1,0 +1,213 @@
+"""The tree of a guide: every method, its start, its sureness, and going on after an interrupt."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.guide.test_build import contents
+
+from fieldguide.collection import Collection
+from fieldguide.describe import DescribedTree
+from fieldguide.errors import FieldguideError
+from fieldguide.features.words import AttributeMatrix
+from fieldguide.guide import Guide, trees
+from fieldguide.guide.placing import held_mass, place_rows
+from fieldguide.guide.trees import choose_method, grow_tree, judge_tree, make_model, start_chains
+
+KINDS = {
+    "owl": ("bird", "animal"),
+    "wren": ("bird", "small", "animal"),
+    "dog": ("mammal", "animal"),
+    "car": ("vehicle", "wheels"),
+    "bus": ("vehicle", "wheels", "large"),
+}
+NAMES = ("animal", "bird", "mammal", "small", "vehicle", "wheels", "large")
+
+
+def make_words(n_per_kind=30, seed=0, flips=0.02):
+    """Rows of five kinds, with a few slips, and a word on the picture that says nothing."""
+    rng = np.random.default_rng(seed)
+    kinds = np.repeat(list(KINDS), n_per_kind)
+    scores = np.array([[name in KINDS[kind] for name in NAMES] for kind in kinds], dtype=float)
+    scores = np.abs(scores - (rng.random(scores.shape) < flips))
+    scores = np.column_stack([scores, rng.random(len(kinds)) < 0.5]).astype(np.float32)
+    return AttributeMatrix(scores, (*NAMES, "dark"), ("keyword",) * 7 + ("picture",)), kinds
+
+
+def sentences(described):
+    found = set()
+    for node in range(1, len(described.parent)):
+        path = []
+        while node > 0:
+            path.append(described.words[node][0])
+            node = described.parent[node]
+        found.add(" > ".join(path[::-1]))
+    return found
+
+
+@pytest.mark.parametrize("method", ["attribute", "bernoulli", "agglomerative"])
+def test_every_method_finds_the_kinds(method):
+    words, kinds = make_words()
+    grown = grow_tree(words, method)
+    described = grown.described
+    assert grown.about["method"] == grown.about["asked"] == method
+    assert ("n_sweeps" in grown.about) == (method != "agglomerative")
+    json.dumps(grown.about, allow_nan=False)
+    tops = {path for path in sentences(described) if " > " not in path}
+    assert tops & {"animal", "bird"}
+    assert tops & {"vehicle", "wheels"}
+    assert described.sure[0] == 1
+    assert ((described.sure >= 0) & (described.sure <= 1)).all()
+    if method != "agglomerative":  # which parts every kind by what says nothing
+        same = [np.bincount(described.labels[kinds == kind]).max() / 30 for kind in KINDS]
+        assert np.mean(same) > 0.7
+        assert not any("dark" in path for path in sentences(described))
+
+
+@pytest.mark.parametrize("method", ["attribute", "bernoulli"])
+def test_threads_and_repetition_change_nothing_and_the_seed_may(method):
+    words, _ = make_words()
+    one, two = (grow_tree(words, method, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.about == two.about
+    np.testing.assert_array_equal(one.described.labels, two.described.labels)
+    np.testing.assert_array_equal(one.described.sure, two.described.sure)
+    assert grow_tree(words, method, seed=1).about["log_joint"] != one.about["log_joint"]
+
+
+@pytest.mark.parametrize("stop_after", [1, 40])
+def test_an_interrupted_tree_goes_on_to_the_same_one(tmp_path, monkeypatch, stop_after):
+    words, _ = make_words()
+    whole = grow_tree(words, "attribute")
+
+    def interrupt(step, done, total):
+        if done == stop_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grow_tree(words, "attribute", progress=interrupt, work=tmp_path)
+    assert len(list(tmp_path.glob("tree-*.chains"))) == 1
+    seen = []
+    again = grow_tree(words, "attribute", progress=lambda *now: seen.append(now[1]), work=tmp_path)
+    assert seen[1] >= stop_after
+    assert again.about == whole.about
+    np.testing.assert_array_equal(again.described.labels, whole.described.labels)
+    assert list(tmp_path.iterdir()) == []
+    # Saved now and then, a long run ends in the same tree too.
+    monkeypatch.setattr(trees, "_SAVE_EVERY_S", 0.0)
+    saved = grow_tree(words, "attribute", work=tmp_path)
+    assert saved.about == whole.about
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damaged_chains_are_left_aside(tmp_path):
+    words, _ = make_words()
+
+    def interrupt(step, done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grow_tree(words, "attribute", progress=interrupt, work=tmp_path)
+    next(tmp_path.glob("tree-*.chains")).write_bytes(b"no")
+    assert grow_tree(words, "attribute", work=tmp_path).about == grow_tree(words, "attribute").about
+
+
+def test_chains_start_at_the_tree_that_is_given():
+    words, _ = make_words()
+    shows = words.scores[:, :7] >= 0.5
+    parent, labels = np.array([-1, 0, 0]), 1 + (shows[:, 4]).astype(int)
+    start = DescribedTree(parent, ((), ("animal",), ("vehicle",)), np.ones(3), labels)
+    for method in ("attribute", "bernoulli"):
+        model = make_model(method, len(shows), start, 0, 1)
+        chains = start_chains(model, shows.astype(np.uint8), start)
+        assert len(chains) == trees.N_CHAINS
+        assert not np.array_equal(chains[0]["words"], chains[1]["words"])
+        model.set_params(n_iter=1).fit(shows, resume=chains)
+        kept = model.chains_[0]["sample.labels"]
+        # One sweep away from the start, and not from the root where a chain begins otherwise.
+        assert len(np.unique(kept)) >= 2
+        assert np.corrcoef(kept == kept[0], labels == labels[0])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("tree", "n_specimens", "n_words", "method"),
+    [
+        ("auto", 99, 50, "agglomerative"),
+        ("auto", 100, 9, "agglomerative"),
+        ("auto", 100, 10, "attribute"),
+        ("bernoulli", 5, 0, "bernoulli"),
+    ],
+)
+def test_auto_needs_specimens_and_words(tree, n_specimens, n_words, method):
+    assert choose_method(tree, n_specimens, n_words)[0] == method
+
+
+@pytest.mark.parametrize("tree", ["attribute", "bernoulli", "agglomerative"])
+def test_no_words_make_a_tree_of_the_root_alone(tree):
+    nothing = AttributeMatrix(np.zeros((4, 0), np.float32), (), ())
+    described = grow_tree(nothing, tree).described
+    assert described.parent.tolist() == [-1]
+    assert described.labels.tolist() == [0] * 4
+
+
+def test_pictures_words_are_used_where_there_is_no_other():
+    words, _ = make_words()
+    only = AttributeMatrix(words.scores, words.names, ("picture",) * 8)
+    assert len(grow_tree(only, "attribute").described.parent) > 1
+
+
+def test_held_mass_is_that_of_a_plain_loop():
+    rng = np.random.default_rng(3)
+    parent, labels = np.array([-1, 0, 1, 1, 0]), rng.integers(0, 5, 40)
+    shows, weights = rng.random((40, 6)) < 0.4, rng.uniform(0.2, 1, 6)
+    base = np.clip(shows.mean(axis=0), 1 / 80, 1 - 1 / 80)
+    mass = np.zeros((40, 5))
+    for i in range(40):
+        for v in range(5):
+            others = [j for j in np.flatnonzero(labels == v) if j != i]
+            rate = (shows[others].sum(axis=0) + base) / (len(others) + 1)
+            like = np.prod(np.where(shows[i], rate, 1 - rate) ** weights)
+            mass[i, v] = len(others) * like
+    mass /= mass.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(place_rows(labels, shows, weights, 5, slice(None)), mass, rtol=1e-9)
+    inside = {0: [0, 1, 2, 3, 4], 1: [1, 2, 3], 2: [2], 3: [3], 4: [4]}
+    expected = [
+        mass[np.isin(labels, nodes)][:, nodes].sum(axis=1).mean() for nodes in inside.values()
+    ]
+    np.testing.assert_allclose(held_mass(parent, labels, shows, weights), expected, rtol=1e-9)
+
+
+def test_a_branch_drawn_by_lot_is_not_sure():
+    rng = np.random.default_rng(0)
+    shows = np.repeat(np.eye(2, dtype=bool), 100, axis=0)
+    told, by_lot = np.repeat([1, 2], 100), rng.integers(1, 3, 200)
+    parent, weights = np.array([-1, 0, 0]), np.ones(2)
+    assert held_mass(parent, told, shows, weights)[1:].min() > 0.98
+    assert held_mass(parent, by_lot, shows, weights)[1:].max() < 0.65
+
+
+def test_a_tree_is_judged_by_the_kinds_that_are_known():
+    described = DescribedTree(
+        np.array([-1, 0, 0]), ((), ("a",), ("b",)), np.array([1, 0.5, 0.9]), np.array([1, 1, 2, 0])
+    )
+    judged = judge_tree(described, ["owl", "owl", "owl", None])
+    assert judged == {"purity": 1.0, "locality": -1.33, "mean_sure": 0.7}
+    assert judge_tree(described, [None] * 4)["purity"] is None
+
+
+def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):
+    attributes = np.tile(np.eye(3)[[k == "stripe" for k in blobs[1]] * np.ones(24, int)], (5, 8))
+    names = [f"word {j}" for j in range(24)]
+    collection = Collection.from_arrays(
+        blobs[0] * 5, blobs[1] * 5, attributes=attributes, attribute_names=names
+    )
+    for n_jobs in (1, 2):
+        guide = Guide.build(collection, tmp_path / str(n_jobs), tree="attribute", n_jobs=n_jobs)
+    assert guide.about["settings"]["tree"] == guide.about["tree"]["method"] == "attribute"
+    assert guide.about["tree"]["n_words"] == guide.about["n_words"] - sum(
+        word not in names for word, _, _ in guide.words
+    )
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert 0 < guide.about["tree"]["purity"] <= 1
+    with pytest.raises(FieldguideError, match="tree of a guide must be one of 'auto'"):
+        Guide.build(collection, tmp_path / "other", tree="oak")

@@ -40,6 +40,8 @@ PROBLEMS = (
     "attribute_tree",
     "boosting",
     "attention_growing",
+    "concert_solvers",
+    "concert_accuracy",
 )
 
 

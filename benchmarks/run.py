@@ -44,6 +44,8 @@ PROBLEMS = (
     "attribute_tree_text",
     "boosting",
     "attention_growing",
+    "concert_solvers",
+    "concert_accuracy",
 )
 
 

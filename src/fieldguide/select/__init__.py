@@ -1,0 +1,36 @@
+"""Features that tell classes apart: which to take, and how they vote.
+
+- :class:`ConcertSelector`, :class:`ConcertClassifier`: few features that vote well together
+- :class:`CorrelationSelector`, :class:`ForwardBackwardSelector`, :class:`BoostedStumpSelector`:
+  the methods they are compared with; each selects columns and names classes
+- :class:`FeatureSums`: all that a concert needs of rows, and that adds up
+- :func:`solve_concert`, :func:`solve_working_set`, :func:`solve_frank_wolfe`: the convex problem
+"""
+
+from fieldguide.select.boosted_stumps import BoostedStumpSelector
+from fieldguide.select.concert import ConcertClassifier, ConcertSelector
+from fieldguide.select.concert_solvers import (
+    ConcertSolution,
+    solve_concert,
+    solve_frank_wolfe,
+    solve_working_set,
+)
+from fieldguide.select.correlation import CorrelationSelector
+from fieldguide.select.forward_backward import ForwardBackwardSelector
+from fieldguide.select.objective import GramObjective, RowsObjective
+from fieldguide.select.sums import FeatureSums
+
+__all__ = [
+    "BoostedStumpSelector",
+    "ConcertClassifier",
+    "ConcertSelector",
+    "ConcertSolution",
+    "CorrelationSelector",
+    "FeatureSums",
+    "ForwardBackwardSelector",
+    "GramObjective",
+    "RowsObjective",
+    "solve_concert",
+    "solve_frank_wolfe",
+    "solve_working_set",
+]

@@ -1,0 +1,399 @@
+"""Features in Concert: few features that vote well together, chosen by a convex problem.
+
+    min_w Σ_i v_i (w·f'_i + b − t_i)²    s.t.  Σ_j w_j = 1,  0 ≤ w_j ≤ 1/k
+
+for each class against the rest: t_i is p1 for rows of the class and p0 for the others, f' the
+features in [0, 1], flipped (1 − f) where they are smaller in the class. The cap 1/k makes the
+solution a vote of k features or a few more, most of them with equal weights.
+
+The printed problem is ``p1=0.5, bias=False, balance=False, calibrate=False``. The defaults were
+chosen by measurement (``benchmarks/problems/concert_accuracy.py``).
+
+Reference: "Features in Concert: Discriminative Feature Selection meets Unsupervised Clustering".
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
+
+from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide.select.k_path import (
+    DEFAULT_P1,
+    P1_GRID,
+    HeldOutVotes,
+    choose_pair,
+    default_k,
+    fit_scale,
+    hold_out_votes,
+    list_k,
+    spread_two_classes,
+)
+from fieldguide.select.objective import ColumnMap
+from fieldguide.select.sums import FeatureSums
+from fieldguide.select.votes import VoteOptions, Votes, fit_votes
+from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
+from fieldguide.svm import Problems, choose_C, hold_out, warn_open_gaps
+from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, score_two_classes
+
+SOLVERS = ("working_set", "frank_wolfe")
+# With more rows than that for each feature, Gram matrices are smaller and quicker than rows …
+_ROWS_PER_FEATURE = 2
+# … unless they are one for each class and larger than this.
+_LARGEST_GRAMS_BYTES = 2**30
+
+
+class ConcertSelector(VotingSelector):
+    """Select features that vote well together.
+
+    Parameters
+    ----------
+    k : float, "auto" or "cv"
+        The largest weight is 1/k, so that at least k features are selected for each class.
+        "auto" is an eighth of the features (250 at most) or their square root, whichever has the
+        better held-out votes, and "cv" the best of a longer grid; without rows to hold out it is
+        an eighth.
+    p0 : float
+        What the vote should be for rows of other classes.
+    p1 : float or "auto"
+        What the vote should be for rows of the class. The larger it is, the more a feature counts
+        by its own correlation with the class, and the less by how it differs from the others.
+        "auto" is the one of 0.5, 1 and 2 with the best held-out votes; without rows to hold out
+        (from sums, or with one row of a class) it is 2.
+    bias : bool
+        Leave a constant free beside the vote.
+    balance : bool
+        Give the class and the rest the same weight.
+    calibrate : bool
+        Compare the votes of classes by their z-scores, not as they are.
+    scale : bool
+        Bring columns with values outside [0, 1] there by their range in the training rows; without
+        it they are refused. Columns inside [0, 1] are never changed.
+    solver : {"working_set", "frank_wolfe"}
+        "frank_wolfe" is the method of the paper, with its 100 iterations.
+    tol : float
+        Relative duality gap to stop at.
+    n_jobs : int
+        Threads, each with some of the classes or folds; the result does not depend on it.
+    random_state : int
+        Seed of the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    weights_ : ndarray of shape (n_features,) or, for more than two classes, (n_classes, n_features)
+        Two classes have the vote for the second.
+    flips_ : ndarray of bool, of the shape of ``weights_``
+        Features that vote by 1 - f.
+    coef_, intercept_ : ndarray of shape (n_functions, n_features) and (n_functions,)
+        The scores as functions of the features as they are given.
+    k_, p1_ : float
+        The values that were used.
+    duality_gap_ : float
+        The largest relative gap of a class.
+    sums_ : FeatureSums
+        After :meth:`partial_fit` or :meth:`fit_sums`: all that is kept of the rows.
+
+    Notes
+    -----
+    ``fit`` costs more with more rows. ``partial_fit`` and ``fit_sums`` keep sums whose size, and
+    the time to fit from them, do not depend on the number of rows: n² numbers, and n² for each
+    class with ``balance``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.select import ConcertSelector
+    >>> F = np.array([[0.9, 0.8, 0.4], [0.7, 0.9, 0.5], [0.1, 0.2, 0.5], [0.2, 0.1, 0.4]])
+    >>> selector = ConcertSelector(k=2, p1=1.0).fit(F, ["owl", "owl", "jay", "jay"])
+    >>> selector.weights_, selector.flips_
+    (array([0.5, 0.5, 0. ]), array([False, False, False]))
+    >>> selector.transform(F).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        k: float | str = "auto",
+        p0: float = 0.0,
+        p1: float | str = "auto",
+        bias: bool = True,
+        balance: bool = False,
+        calibrate: bool = True,
+        scale: bool = True,
+        solver: str = "working_set",
+        tol: float = 1e-6,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.k = k
+        self.p0 = p0
+        self.p1 = p1
+        self.bias = bias
+        self.balance = balance
+        self.calibrate = calibrate
+        self.scale = scale
+        self.solver = solver
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
+        self._check()
+        X, index = self._read_training_rows(X, y)
+        sums = FeatureSums(len(self.classes_), X.shape[1], gram=self._plan_sums(X)).add(X, index)
+        columns = map_to_unit(type(self).__name__, sums.low, sums.high, self.scale)
+        self._choose(X, index, columns)
+        rows = {} if sums.gram else {"F": X, "index": index}
+        self._store(fit_votes(sums, self.k_, self._options(), columns, n_jobs=self.n_jobs, **rows))
+        return self
+
+    def _takes_parts(self) -> bool:
+        return self.k != "cv"
+
+    @available_if(lambda self: self._takes_parts())
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Add rows to the sums, and choose features from all rows seen.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        y : array of shape (n,)
+        classes : array of shape (n_classes,), optional
+            All classes that will ever come, at the first call; by default those of ``y``.
+        """
+        self._check()
+        is_first = not hasattr(self, "sums_")
+        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), order="C", reset=is_first)
+        if is_first:
+            self.classes_ = np.unique(y if classes is None else classes)
+        index = np.searchsorted(self.classes_, y)
+        known = self.classes_[np.minimum(index, len(self.classes_) - 1)] == y
+        if not known.all():
+            raise InvalidArgument(
+                f"y of {type(self).__name__} holds {np.asarray(y)[~known][0]!r}, which is not one "
+                "of the classes of the first call; name all classes there."
+            )
+        if is_first:
+            shape = len(self.classes_), X.shape[1]
+            self.sums_ = FeatureSums(*shape, gram="per_class" if self.balance else "whole")
+        self.sums_.add(X, index)
+        return self._fit_from_sums()
+
+    def fit_sums(self, sums: FeatureSums, classes: Any) -> Self:
+        """Choose features from sums, for instance of parts that were computed elsewhere.
+
+        Parameters
+        ----------
+        sums : FeatureSums
+            With ``gram="per_class"``, or "whole" without ``balance``.
+        classes : array of shape (n_classes,)
+            Labels of the class numbers.
+        """
+        self._check()
+        classes = np.asarray(classes)
+        if len(np.unique(classes)) != len(sums.counts):
+            raise InvalidArgument(
+                f"classes must be {len(sums.counts)} different labels, one for each class of "
+                f"sums; got {len(np.unique(classes))}."
+            )
+        needed = ("per_class",) if self.balance else ("whole", "per_class")
+        check_choice("sums of " + type(self).__name__, "gram", sums.gram, needed)
+        self.classes_, self.sums_ = classes, sums
+        self.n_features_in_ = sums.totals.shape[1]
+        return self._fit_from_sums()
+
+    def _fit_from_sums(self) -> Self:
+        sums, owner = self.sums_, type(self).__name__
+        if not self._takes_parts():
+            raise InvalidArgument(
+                f'{owner} needs rows to hold out for k="cv", refit and probability; use fit, or '
+                "leave these at their defaults."
+            )
+        self.k_, self.p1_ = self._read_k(sums.totals.shape[1]), self._read_p1()
+        columns = map_to_unit(owner, sums.low, sums.high, self.scale)
+        self._store(fit_votes(sums, self.k_, self._options(), columns, n_jobs=self.n_jobs))
+        return self
+
+    def _score(self, X: np.ndarray) -> np.ndarray:
+        return X @ self.coef_.T + self.intercept_
+
+    def _options(self) -> VoteOptions:
+        return VoteOptions(
+            *(float(self.p0), self.p1_),
+            *(bool(self.bias), bool(self.balance), bool(self.calibrate)),
+            *(self.solver, self.tol),
+        )
+
+    def _plan_sums(self, X: np.ndarray) -> str | None:
+        """Return which Gram matrices to make, None to work on the rows."""
+        n_rows, n = X.shape
+        n_grams = len(self.classes_) if self.balance else 1
+        is_small = n_grams * n * n * 8 <= _LARGEST_GRAMS_BYTES
+        if n_rows <= _ROWS_PER_FEATURE * n or not is_small:
+            return None
+        return "per_class" if self.balance else "whole"
+
+    def _choose(self, X: np.ndarray, index: np.ndarray, columns: ColumnMap) -> None:
+        """Set ``p1_`` and ``k_``, by held-out rows if asked."""
+        n = X.shape[1]
+        self.k_, self.p1_ = self._read_k(n), self._read_p1()
+        k_grid = list_k(n, self.k) if isinstance(self.k, str) else (self.k_,)
+        p1_grid = P1_GRID if self.p1 == "auto" else (self.p1_,)
+        if len(k_grid) * len(p1_grid) > 1:
+            held_out = self._hold_out(X, index, columns, p1_grid, k_grid)
+            if held_out is not None:
+                self.p1_, self.k_ = choose_pair(held_out, index)
+
+    def _hold_out(
+        self,
+        X: np.ndarray,
+        index: np.ndarray,
+        columns: ColumnMap,
+        p1_grid: tuple[float, ...],
+        k_grid: tuple[float, ...],
+    ) -> HeldOutVotes | None:
+        return hold_out_votes(
+            *(X, index, len(self.classes_), p1_grid, k_grid, self._options(), columns),
+            seed=check_seed(type(self).__name__, self.random_state),
+            n_jobs=self.n_jobs,
+        )
+
+    def _read_k(self, n: int) -> float:
+        if isinstance(self.k, str):
+            return default_k(n)
+        check_number(type(self).__name__, "k", self.k, 1, n)
+        return float(self.k)
+
+    def _read_p1(self) -> float:
+        return float(self.p0) + DEFAULT_P1 if isinstance(self.p1, str) else float(self.p1)
+
+    def _store(self, votes: Votes) -> None:
+        n_classes = len(self.classes_)
+        self.weights_ = fold_two_classes(votes.weights, n_classes)
+        self.flips_ = fold_two_classes(votes.flips, n_classes)
+        self.coef_, self.intercept_ = votes.coef, votes.intercept
+        self.duality_gap_ = float(votes.gaps.max())
+        if self.solver == "working_set":
+            warn_open_gaps(type(self).__name__, votes.gaps, self.tol, "raise tol")
+
+    def _check(self) -> None:
+        owner = type(self).__name__
+        if isinstance(self.k, str):
+            check_choice(owner, "k", self.k, ("auto", "cv"))
+        check_number(owner, "p0", self.p0, -1e6, 1e6)
+        if isinstance(self.p1, str):
+            check_choice(owner, "p1", self.p1, ("auto",))
+        else:
+            check_number(owner, "p1", self.p1, -1e6, 1e6)
+        if not self.p0 < self._read_p1():
+            raise InvalidArgument(
+                f"p1 of {owner} must be above p0; got {self.p1!r} and {self.p0!r}."
+            )
+        check_choice(owner, "solver", self.solver, SOLVERS)
+        check_number(owner, "tol", self.tol, 1e-12, 1.0)
+
+
+class ConcertClassifier(ConcertSelector):
+    """Name classes by a vote of features in concert, or by an SVM on the features it selects.
+
+    It is :class:`ConcertSelector` with what a last step of a pipeline may need more.
+
+    Parameters
+    ----------
+    k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state
+        As of :class:`ConcertSelector`.
+    refit : {None, "svm"}
+        "svm" trains a linear SVM for each class on the columns selected for any class, with C by
+        cross-validation; ``coef_`` and ``intercept_`` are then those of the SVMs.
+    probability : bool
+        Fit the scale of ``predict_proba`` to held-out votes, which takes about five more fits.
+
+    Attributes
+    ----------
+    scale_ : float or None
+        Probabilities are softmax(scale_ · scores).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.select import ConcertClassifier
+    >>> F = np.array([[0.9, 0.8, 0.4], [0.7, 0.9, 0.5], [0.1, 0.2, 0.5], [0.2, 0.1, 0.4]])
+    >>> ConcertClassifier(k=2).fit(F, ["owl", "owl", "jay", "jay"]).predict(F).tolist()
+    ['owl', 'owl', 'jay', 'jay']
+    """
+
+    def __init__(
+        self,
+        k: float | str = "auto",
+        p0: float = 0.0,
+        p1: float | str = "auto",
+        bias: bool = True,
+        balance: bool = False,
+        calibrate: bool = True,
+        scale: bool = True,
+        refit: str | None = None,
+        probability: bool = False,
+        solver: str = "working_set",
+        tol: float = 1e-6,
+        n_jobs: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(
+            *(k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state)
+        )
+        self.refit = refit
+        self.probability = probability
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on rows ``X``, (n, n_features), with labels ``y``, (n,)."""
+        super().fit(X, y)
+        self.scale_: float | None = None
+        if self.refit is None and not self.probability:
+            return self
+        X, index = self._read_training_rows(X, y)
+        if self.refit == "svm":
+            scores = self._refit(X, index)
+        else:
+            columns = map_to_unit(type(self).__name__, X.min(axis=0), X.max(axis=0), self.scale)
+            held_out = self._hold_out(X, index, columns, (self.p1_,), (self.k_,))
+            scores = None if held_out is None else held_out.scores[0]
+        if self.probability:
+            self.scale_ = 1.0 if scores is None else fit_scale(scores, index)[0]
+        return self
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return probabilities; the largest belongs to :meth:`predict`."""
+        scores = self._score(self._read_rows(X))
+        return softmax((self.scale_ or 1.0) * spread_two_classes(scores), axis=1)
+
+    def _refit(self, X: np.ndarray, index: np.ndarray) -> np.ndarray | None:
+        """Train SVMs on the selected columns; return held-out scores if they are of use."""
+        chosen = np.flatnonzero(self._get_support_mask())
+        seed = check_seed(type(self).__name__, self.random_state)
+        matrix = np.ascontiguousarray(X[:, chosen])
+        problems = Problems(matrix, n_jobs=self.n_jobs, seed=seed)
+        work: dict[str, Any] = {"seed": seed, "score": score_two_classes}
+        train = ask_two_classes(np.arange(len(index)), 2.0 * index - 1)
+        if len(self.classes_) > 2:
+            train, work["score"] = ask_one_vs_all(index, len(self.classes_)), score_as_is
+        self.C_ = choose_C(problems, train, index, **work)
+        trained = train(problems, self.C_, np.ones(len(index)), None)
+        self.coef_ = np.zeros((len(trained.intercept), X.shape[1]))
+        self.coef_[:, chosen] = trained.coef
+        self.intercept_ = np.asarray(trained.intercept, dtype=np.float64)
+        if not self.probability or np.bincount(index).min() < 2:
+            return None
+        scores = hold_out(problems, train, index, grid=(self.C_,), **work)[0].astype(np.float64)
+        return scores[:, 1:] if len(self.classes_) == 2 else scores
+
+    def _takes_parts(self) -> bool:
+        return super()._takes_parts() and self.refit is None and not self.probability
+
+    def _check(self) -> None:
+        super()._check()
+        check_choice("ConcertClassifier", "refit", self.refit, (None, "svm"))

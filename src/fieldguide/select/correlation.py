@@ -1,0 +1,93 @@
+"""The plain rival of a concert: the k features that correlate most with a class vote alike.
+
+For each class, w_j = 1/k for the k features with the largest |correlation| with the rows of the
+class, flipped (1 − f) where it is negative. With all features it is plain averaging.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from fieldguide._check import check_choice, check_number
+from fieldguide.select.k_path import root_k
+from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
+
+
+class CorrelationSelector(VotingSelector):
+    """Select the features that correlate most with each class.
+
+    Parameters
+    ----------
+    k : int, "auto" or "all"
+        Features for each class; "auto" is the square root of their number.
+    scale : bool
+        As of :class:`~fieldguide.select.ConcertSelector`.
+
+    Attributes
+    ----------
+    classes_, weights_, flips_, coef_, intercept_, k_
+        As of :class:`~fieldguide.select.ConcertSelector`. Votes of classes are compared by their
+        z-scores, with the class and the rest of the same weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.select import CorrelationSelector
+    >>> F = np.array([[0.9, 0.2, 0.4], [0.7, 0.1, 0.5], [0.1, 0.8, 0.5], [0.2, 0.7, 0.4]])
+    >>> selector = CorrelationSelector(k=2).fit(F, ["jay", "jay", "owl", "owl"])
+    >>> selector.weights_, selector.flips_
+    (array([0.5, 0.5, 0. ]), array([ True, False, False]))
+    """
+
+    def __init__(self, k: int | str = "auto", scale: bool = True) -> None:
+        self.k = k
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
+        X, index = self._read_training_rows(X, y)
+        n = X.shape[1]
+        if isinstance(self.k, str):
+            check_choice("CorrelationSelector", "k", self.k, ("auto", "all"))
+            self.k_ = n if self.k == "all" else root_k(n)
+        else:
+            check_number("CorrelationSelector", "k", self.k, 1, n, integer=True)
+            self.k_ = int(self.k)
+        columns = map_to_unit(type(self).__name__, X.min(axis=0), X.max(axis=0), self.scale)
+        classes = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        found = correlate(X, index, classes)
+        weights = np.zeros_like(found)
+        best = np.argsort(-np.abs(found), axis=1, kind="stable")[:, : self.k_]
+        np.put_along_axis(weights, best, 1.0 / self.k_, axis=1)
+        flips = found < 0
+        coef = np.where(flips, -weights, weights) * columns.slope
+        votes = X @ coef.T
+        mean, deviation = balanced_moments(votes, index[:, None] == classes)
+        self.coef_, self.intercept_ = coef / deviation[:, None], -mean / deviation
+        self.weights_ = fold_two_classes(weights, len(self.classes_))
+        self.flips_ = fold_two_classes(flips, len(self.classes_))
+        return self
+
+    def _score(self, X: np.ndarray) -> np.ndarray:
+        return X @ self.coef_.T + self.intercept_
+
+
+def correlate(X: np.ndarray, index: np.ndarray, classes: list[int]) -> np.ndarray:
+    """Return the correlation of each feature with each class, (n_classes, n); 0 if constant."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    deviation = X.std(axis=0, dtype=np.float64)
+    sign = (index == np.array(classes)[:, None]).astype(np.float64)
+    sign -= sign.mean(axis=1, keepdims=True)
+    covariance = sign @ X / len(X)  # the mean of X drops out
+    unit = deviation * sign.std(axis=1, keepdims=True)
+    is_flat = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
+    return np.divide(covariance, unit, out=np.zeros_like(covariance), where=~is_flat & (unit > 0))
+
+
+def balanced_moments(votes: np.ndarray, is_own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and deviation of each column, its own rows and the others of equal weight."""
+    n_own = is_own.sum(axis=0)
+    weight = np.where(is_own, 0.5 / n_own, 0.5 / (len(votes) - n_own))
+    mean = (weight * votes).sum(axis=0)
+    variance = (weight * (votes - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(np.maximum(variance, 1e-12))

@@ -1,0 +1,92 @@
+"""What the selectors share: they choose columns, and name classes by a vote of what they chose."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fieldguide._check import InvalidArgument
+from fieldguide.select.objective import ColumnMap
+
+
+class VotingSelector(SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
+    """Base of the selectors: a transformer of columns that is a classifier too.
+
+    A fitted one has ``classes_`` and ``weights_``, (n_features,) for two classes and
+    (n_classes, n_features) for more: what each feature counts for each class, never negative. The
+    columns that count for some class are the selected ones.
+    """
+
+    weights_: np.ndarray
+    classes_: np.ndarray
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose columns of ``X``, (n, n_features), that tell the classes ``y`` apart."""
+
+    @abstractmethod
+    def _score(self, X: np.ndarray) -> np.ndarray:
+        """Return a score for each class, (n, n_classes), or of the second of two, (n, 1)."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each class, (n, n_classes); for two classes one margin, (n,).
+
+        The margin of two classes is positive for the second.
+        """
+        scores = self._score(self._read_rows(X))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class with the largest score."""
+        scores = self._score(self._read_rows(X))
+        if len(self.classes_) == 2:
+            return self.classes_[(scores[:, 0] > 0).astype(np.int64)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return np.any(np.atleast_2d(self.weights_) > 0, axis=0)
+
+    def _read_rows(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+
+    def _read_training_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and a class number for each."""
+        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), order="C")
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidArgument(
+                f"{type(self).__name__} needs rows of at least 2 classes; y has 1 class, "
+                f"{self.classes_[0]!r}: add another."
+            )
+        return X, index
+
+
+def fold_two_classes(values: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the one row of two classes flat, the rows of more as they are."""
+    return values[0] if n_classes == 2 else values
+
+
+def map_to_unit(owner: str, low: np.ndarray, high: np.ndarray, scale: bool) -> ColumnMap:
+    """Return the map that brings columns to [0, 1] by their range; those inside stay as they are.
+
+    A column of one value outside [0, 1] becomes 0.
+    """
+    is_outside = (low < 0) | (high > 1)
+    if is_outside.any() and not scale:
+        raise InvalidArgument(
+            f"{owner} with scale=False needs values in [0, 1]; got {low.min():g} to "
+            f"{high.max():g}: scale the columns or set scale=True."
+        )
+    span = high - low
+    is_flat = is_outside & ~(span > 0)
+    slope = np.where(is_outside, 1.0 / np.where(span > 0, span, 1.0), 1.0)
+    offset = np.where(is_outside, -low * slope, 0.0)
+    slope[is_flat], offset[is_flat] = 0.0, 0.0
+    return ColumnMap(slope, offset)

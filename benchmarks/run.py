@@ -40,6 +40,9 @@ PROBLEMS = (
     "attribute_tree",
     "boosting",
     "attention_growing",
+    "additive_selection",
+    "additive_recovery",
+    "additive_table",
 )
 
 

@@ -46,6 +46,9 @@ PROBLEMS = (
     "attention_growing",
     "concert_solvers",
     "concert_accuracy",
+    "additive_selection",
+    "additive_recovery",
+    "additive_table",
 )
 
 

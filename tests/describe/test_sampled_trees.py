@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fieldguide.describe._node_parameters import make_nodes
 from fieldguide.describe.sampled_tree import choose_words, node_weights, row_scores
 from fieldguide.describe.stick_breaking import Sample
 from fieldguide.errors import FieldguideError
+from fieldguide.metrics import purity
 
 NAMES = [f"{kind}{i}" for kind in ("animal", "bird", "dog", "vehicle") for i in range(4)]
 MODELS = [AttributeTree, BernoulliTree]
@@ -323,3 +325,22 @@ def test_chains_of_other_data_are_refused(tmp_path):
     (tmp_path / "text").write_text("not a file of chains at all")
     with pytest.raises(FieldguideError, match="is no file of chains"):
         load_chains(tmp_path / "text")
+
+
+@pytest.mark.parametrize("model", [AttributeTree, BernoulliTree])
+def test_chains_begin_at_the_tree_that_is_given(model):
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(4), 50)
+    A = (rng.random((200, 24)) < 0.02) | (np.arange(24) // 6 == kinds[:, None])
+    parent, labels = np.array([-1, 0, 0, 0, 0]), kinds + 1
+    begun = model(n_iter=1, n_chains=1, random_state=0).fit(A, start=(parent, labels))
+    cold = model(n_iter=1, n_chains=1, random_state=0).fit(A)
+    assert purity(begun.labels_, kinds) > 0.95 > purity(cold.labels_, kinds)
+    likelihood = begun._make_likelihood()
+    shown = np.array([A[labels == v].sum(axis=0) for v in range(5)], dtype=float)
+    theta = likelihood.fit_nodes(parent, shown, np.array([0, 50, 50, 50, 50]))
+    rates = likelihood.stated_rates(replace(begun.sample_, parent=parent, theta=theta))
+    np.testing.assert_allclose(rates[1:], shown[1:] / 50, atol=0.01)
+    for bad in ((parent, labels[:3]), (parent, labels + 1), (np.arange(-1, 20), labels * 0)):
+        with pytest.raises(ValueError, match=r"start of .*fit must be the parents of a tree"):
+            model(n_iter=1, n_chains=1).fit(A, start=bad)

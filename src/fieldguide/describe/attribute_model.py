@@ -63,6 +63,16 @@ class AttributeLikelihood(Likelihood):
             "spread": generator.uniform(low, high, n_attributes),
         }
 
+    def fit_nodes(self, parent: np.ndarray, n_shown: np.ndarray, n_here: np.ndarray) -> np.ndarray:
+        """Return theta; a share can only rise on the way down, so each node has at most its
+        children's."""
+        share = np.where(n_here[:, None] > 0, (n_shown + 0.05) / (n_here[:, None] + 0.1), 1.0)
+        for v in range(len(parent) - 1, 0, -1):
+            share[parent[v]] = np.minimum(share[parent[v]], share[v])
+        theta = share.copy()
+        theta[1:] = 1 - (1 - share[1:]) / np.maximum(1 - share[parent[1:]], 1e-9)
+        return np.clip(theta, 2 * self.floor, 1 - 2 * self.floor)
+
     def root_prior(self, n_attributes: int) -> np.ndarray:
         """Return both parameters of the root's Beta."""
         return np.array([self.a, self.b * (n_attributes - 1)]) / n_attributes

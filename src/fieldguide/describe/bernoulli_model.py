@@ -10,11 +10,12 @@ data", NIPS 2010.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from fieldguide.describe import _bernoulli_steps as steps
 from fieldguide.describe._node_parameters import BERNOULLI
 from fieldguide.describe.stick_breaking import Likelihood, Sample
+from fieldguide.describe.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class BernoulliLikelihood(Likelihood):
             "noise": np.zeros(n_attributes),
             "spread": np.clip(np.full(n_attributes, 0.1), *self.sigma_bounds),
         }
+
+    def fit_nodes(self, parent: np.ndarray, n_shown: np.ndarray, n_here: np.ndarray) -> np.ndarray:
+        """Return the logits of the shares at or below each node."""
+        tree = Tree(parent, np.zeros(len(parent)))
+        n_shown, n_all = tree.sum_up(n_shown), tree.sum_up(n_here)[:, None]
+        return logit((n_shown + 0.1) / (n_all + 0.2))
 
     def draw(self, words, sample: Sample, size, n1, n0) -> None:
         """Draw theta and sigma."""

@@ -16,7 +16,14 @@ from fieldguide._random import spawn_generators
 from fieldguide.describe.arviz_export import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
 from fieldguide.describe.rows import base_rates, check_attributes, pack_rows
-from fieldguide.describe.stick_breaking import TRACED, Chain, Likelihood, Sample, StickPrior
+from fieldguide.describe.stick_breaking import (
+    TRACED,
+    Chain,
+    Likelihood,
+    Sample,
+    StickPrior,
+    find_depth,
+)
 from fieldguide.describe.tree import Tree
 from fieldguide.describe.wording import MAX_WORDS, MIN_SHARE, DescribedTree
 
@@ -46,6 +53,7 @@ class SampledTree(BaseEstimator, ABC):
         y: Any = None,
         *,
         progress: Progress | None = None,
+        start: tuple[Any, Any] | None = None,
         resume: Sequence[Mapping[str, np.ndarray]] | None = None,
     ) -> Any:
         """Sample trees of the rows of ``A`` and keep the best.
@@ -60,6 +68,9 @@ class SampledTree(BaseEstimator, ABC):
             Called after every sweep with the number of the chain, the sweeps that it has done and
             its log joint density, from the thread that runs the chain. Returning True stops all
             chains; what they have found is kept.
+        start : pair of arrays, optional
+            A tree for the chains to begin with instead of the root alone: the parent of each node
+            in pre-order (-1 for the root), and the node of each row.
         resume : sequence of mappings, optional
             ``chains_`` of an earlier fit with the same data and arguments, or what
             :func:`load_chains` returns. They go on to ``n_iter`` sweeps in all, to the same result
@@ -72,9 +83,10 @@ class SampledTree(BaseEstimator, ABC):
         burn_in = self.n_iter // 2
         if resume is None:
             seed = check_seed(type(self).__name__, self.random_state)
-            generators = spawn_generators(seed, self.n_chains)
+            tree = None if start is None else self._read_start(start, A, likelihood)
             chains = [
-                Chain.begin(rows, likelihood, prior, rng, burn_in=burn_in) for rng in generators
+                Chain.begin(rows, likelihood, prior, rng, burn_in=burn_in, tree=tree)
+                for rng in spawn_generators(seed, self.n_chains)
             ]
         else:
             self._check_chains(resume, A.shape)
@@ -109,6 +121,25 @@ class SampledTree(BaseEstimator, ABC):
         A = validate_data(self, A, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
         check_attributes(type(self).__name__, A)
         return A
+
+    def _read_start(
+        self, start: tuple[Any, Any], A: np.ndarray, likelihood: Likelihood
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return parents, labels and parameters of the tree that chains are to begin with."""
+        parent, labels = (np.array(part, dtype=np.int64) for part in start)
+        tree = Tree(parent, np.zeros(len(parent)))
+        depth = find_depth(parent).max()
+        is_node = (labels >= 0) & (labels < len(tree))
+        if labels.shape != (len(A),) or not is_node.all() or depth > self.max_depth:
+            raise InvalidArgument(
+                f"start of {type(self).__name__}.fit must be the parents of a tree of depth at "
+                f"most {self.max_depth} and a node of it for each of {len(A)} rows; got depth "
+                f"{depth}, {len(tree)} nodes and {labels.shape} labels."
+            )
+        n_shown = np.zeros((len(tree), A.shape[1]))
+        np.add.at(n_shown, labels, np.where(np.isnan(A), self.base_rates_, A))
+        n_here = np.bincount(labels, minlength=len(tree))
+        return parent, labels, likelihood.fit_nodes(parent, n_shown, n_here)
 
     def _check_chains(self, resume: Sequence[Mapping[str, Any]], shape: tuple[int, ...]) -> None:
         for arrays in resume:

@@ -22,7 +22,7 @@ data", NIPS 2010.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +92,14 @@ class Likelihood(ABC):
     @abstractmethod
     def start(self, n_attributes: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
         """Return ``theta`` (1, n_attributes) of the root, ``noise`` and ``spread``."""
+
+    @abstractmethod
+    def fit_nodes(self, parent: np.ndarray, n_shown: np.ndarray, n_here: np.ndarray) -> np.ndarray:
+        """Return ``theta`` of the nodes of a tree that fits how often each attribute is shown.
+
+        ``n_shown``, of shape (n_nodes, n_attributes), counts rows at each node that show each
+        attribute, ``n_here`` those at each node.
+        """
 
     @abstractmethod
     def draw(
@@ -188,8 +196,9 @@ class Chain:
         generator: np.random.Generator,
         n_moves: int | Sequence[int] | None = None,
         burn_in: int = 0,
+        tree: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     ) -> "Chain":
-        """Start with all rows at the root."""
+        """Start with all rows at the root, or at a ``tree``: parents, labels of rows and theta."""
         bounds = prior.bounds()
         sample = Sample(
             parent=np.array([-1]),
@@ -197,6 +206,9 @@ class Chain:
             hyper=np.clip([25.0, 0.25, 1.0], bounds[:, 0], bounds[:, 1]),
             **likelihood.start(rows.n_attributes, generator),
         )
+        if tree is not None:
+            parent, labels, theta = (part.copy() for part in tree)
+            sample = replace(sample, parent=parent, labels=labels, theta=theta)
         state = State(0, seed_words(generator), sample, sample, -np.inf)
         return cls(rows, likelihood, prior, state, n_moves, burn_in)
 

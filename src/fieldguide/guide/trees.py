@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
 from fieldguide._check import check_choice
 from fieldguide.describe import (
@@ -37,6 +36,7 @@ from fieldguide.describe import (
     load_chains,
     save_chains,
 )
+from fieldguide.describe.stick_breaking import find_depth
 from fieldguide.errors import FieldguideError
 from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
@@ -54,7 +54,9 @@ N_CHAINS, N_SWEEPS = 2, 100
 # exp(6). With c under 1.5 or a lower floor, a sweep can take minutes: new nodes fit nothing.
 _PRIOR: dict[str, Any] = {"c_bounds": (1.0, 3.0), "noise_prior": (1.0, 1000.0), "theta_floor": 1e-4}
 _MOST_ROW_SWEEPS = 2_000_000  # of larger collections, fewer sweeps; at least 30
-LEAST_SPECIMENS, LEAST_WORDS = 100, 10  # for auto to sample a tree
+# For auto to sample a tree. Of fewer specimens Ward keeps kinds together better, and to compile the
+# sampler, the first time, takes longer than all the rest.
+LEAST_SPECIMENS, LEAST_WORDS = 1000, 10
 MANY_OWN_WORDS = 20
 MAX_LEAVES = 400
 _LITTLE = 0.2  # weight of words that say less about what a thing is
@@ -169,7 +171,7 @@ def make_model(method: str, n: int, start: DescribedTree, seed: int, n_jobs: int
         "n_chains": N_CHAINS,
         "n_jobs": n_jobs,
         "random_state": seed,
-        "max_depth": max(15, int(_depths(start.parent).max())),
+        "max_depth": max(15, int(find_depth(start.parent).max())),
     }
     return (
         AttributeTree(**settings, **_PRIOR) if method == "attribute" else BernoulliTree(**settings)
@@ -182,18 +184,19 @@ def sample_tree(
     """Fit ``model``, its chains begun at ``start``; a run that was interrupted goes on."""
     A = shows.astype(np.uint8)
     saved = None if work is None else work / f"tree-{_digest(model, A)}.chains"
-    chains = start_chains(model, A, start)
+    chains = None
     if saved is not None and saved.exists():
         with suppress(FieldguideError):
             chains = load_chains(saved)
     n_total = model.n_iter * model.n_chains
     while True:
-        watch = _Watch(chains, n_total, progress)
+        n_done = [0] * model.n_chains if chains is None else list(map(_n_done, chains))
+        watch = _Watch(n_done, n_total, progress)
         try:
-            model.fit(A, resume=chains, progress=watch)
+            model.fit(A, start=(start.parent, start.labels), resume=chains, progress=watch)
         finally:
-            chains = getattr(model, "chains_", chains)
-            if saved is not None and min(map(_n_done, chains)) < model.n_iter:
+            chains = getattr(model, "chains_", None)
+            if saved is not None and chains and min(map(_n_done, chains)) < model.n_iter:
                 save_chains(saved, chains)
         if model.n_iter_ >= model.n_iter:
             break
@@ -210,8 +213,8 @@ def remove_chains(work: Path) -> None:
 class _Watch:
     """Counts the sweeps of all chains, and stops them now and then so that they can be saved."""
 
-    def __init__(self, chains: Sequence[Any], n_total: int, progress: Progress) -> None:
-        self._done = [_n_done(chain) for chain in chains]
+    def __init__(self, done: Sequence[int], n_total: int, progress: Progress) -> None:
+        self._done = list(done)
         self._n_total = n_total
         self._progress = progress
         self._lock = threading.Lock()
@@ -222,47 +225,6 @@ class _Watch:
             self._done[chain] = n_done
             self._progress(STEP, sum(self._done), self._n_total)
         return time.monotonic() > self._stop_at
-
-
-def start_chains(model: Any, A: np.ndarray, start: DescribedTree) -> list[dict[str, np.ndarray]]:
-    """Return chains that begin at a tree, in the form that ``fit(resume=...)`` takes.
-
-    The generators and the parameters of the attributes are those of chains that have swept once
-    over a single row.
-    """
-    once = type(model)(**{**model.get_params(), "n_iter": 1}).fit(A[:1]).chains_
-    theta = _start_theta(model, A, start)
-    chains = []
-    for arrays in once:
-        chain = dict(arrays) | {"best_log_joint": np.array([-np.inf])}
-        chain |= {name: np.zeros(0) for name in chain if name.startswith("trace.")}
-        for which in ("sample", "best"):
-            chain[f"{which}.parent"] = start.parent.astype(np.int64)
-            chain[f"{which}.labels"] = start.labels.astype(np.int64)
-            chain[f"{which}.theta"] = theta.copy()
-        chains.append(chain)
-    return chains
-
-
-def _start_theta(model: Any, A: np.ndarray, start: DescribedTree) -> np.ndarray:
-    """Return parameters of nodes that fit the shares of words at each."""
-    n_nodes = len(start.parent)
-    sums = np.zeros((n_nodes, A.shape[1]))
-    np.add.at(sums, start.labels, A)
-    counts = np.bincount(start.labels, minlength=n_nodes)[:, None]
-    if isinstance(model, BernoulliTree):
-        for v in range(n_nodes - 1, 0, -1):
-            sums[start.parent[v]] += sums[v]
-            counts[start.parent[v]] += counts[v]
-        return logit((sums + 0.1) / (counts + 0.2))
-    # A node adds to what its parent adds: a share can only rise on the way down.
-    share = np.where(counts > 0, (sums + 0.05) / (counts + 0.1), 1.0)
-    for v in range(n_nodes - 1, 0, -1):
-        share[start.parent[v]] = np.minimum(share[start.parent[v]], share[v])
-    theta = share.copy()
-    for v in range(1, n_nodes):
-        theta[v] = 1 - (1 - share[v]) / np.maximum(1 - share[start.parent[v]], 1e-9)
-    return np.clip(theta, 2 * model.theta_floor, 1 - 2 * model.theta_floor)
 
 
 def _word_run(model: Any, start: DescribedTree) -> dict[str, Any]:
@@ -313,10 +275,3 @@ def _digest(model: Any, A: np.ndarray) -> str:
 
 def _n_done(chain: Any) -> int:
     return len(chain["trace.log_joint"])
-
-
-def _depths(parent: np.ndarray) -> np.ndarray:
-    depth = np.zeros(len(parent), dtype=np.int64)
-    for v in range(1, len(parent)):
-        depth[v] = depth[parent[v]] + 1
-    return depth

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from fieldguide.features import DeepFeatures
     from fieldguide.guide import Guide
     from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
+    from fieldguide.select import ConcertClassifier, ConcertSelector
 
 _HOME = {
     "AgglomerativeTree": "fieldguide.describe",
     "AttentionTreeClassifier": "fieldguide.identify",
     "AttributeTree": "fieldguide.describe",
     "Collection": "fieldguide.collection",
+    "ConcertClassifier": "fieldguide.select",
+    "ConcertSelector": "fieldguide.select",
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
     "OneVsAllClassifier": "fieldguide.identify",
@@ -29,6 +32,8 @@ __all__ = [
     "AttentionTreeClassifier",
     "AttributeTree",
     "Collection",
+    "ConcertClassifier",
+    "ConcertSelector",
     "DeepFeatures",
     "Guide",
     "OneVsAllClassifier",

@@ -116,8 +116,8 @@ def test_damaged_chains_are_left_aside(tmp_path):
     ("tree", "n_specimens", "n_words", "method"),
     [
         ("auto", 999, 50, "agglomerative"),
-        ("auto", 1000, 9, "agglomerative"),
-        ("auto", 1000, 10, "attribute"),
+        ("auto", 1000, 49, "agglomerative"),
+        ("auto", 1000, 50, "attribute"),
         ("bernoulli", 5, 0, "bernoulli"),
     ],
 )

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, issparse
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,13 +23,12 @@ from fieldguide.svm import (
     LinearFunctions,
     Problems,
     choose_C,
+    fit_scale,
     hold_out,
     read_functions,
     warn_open_gaps,
 )
 from fieldguide.svm.c_path import N_FOLDS, Train
-
-_LOG_SCALE_RANGE = (-5.0, 7.0)
 
 
 class FlatKey(Key):
@@ -225,7 +223,7 @@ class FlatKey(Key):
             return  # a fold could be left with a single class: there is nothing to learn from
         scores = hold_out(problems, self._trainer(index), index, grid=(self.C_,), **folds)[0]
         scores = scores.astype(np.float64)
-        self.scale_ = fit_scale(scores, index)
+        self.scale_, _ = fit_scale(scores, index)
         probability = softmax(self.scale_ * scores, axis=1)
         self.held_out_ = HeldOut.from_probabilities(
             np.arange(len(index)), probability, index, N_FOLDS
@@ -249,14 +247,3 @@ class FlatKey(Key):
             )
         weights = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
         return weights[index]
-
-
-def fit_scale(scores: np.ndarray, index: np.ndarray) -> float:
-    """Return the scale s for which softmax(s · scores) gives the rows' classes most mass."""
-    own = scores[np.arange(len(index)), index]
-
-    def loss(log_scale: float) -> float:
-        scale = np.exp(log_scale)
-        return float(np.mean(logsumexp(scale * scores, axis=1) - scale * own))
-
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x))

@@ -27,7 +27,6 @@ from fieldguide.identify import search as searches
 from fieldguide.identify.back_off import Groups, choose_groups, find_doubts, find_threshold
 from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
-from fieldguide.identify.flat import fit_scale
 from fieldguide.identify.graph import DecisionGraph, read_graph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
@@ -39,6 +38,7 @@ from fieldguide.svm import (
     Problems,
     Trained,
     choose_C,
+    fit_scale,
     warn_open_gaps,
 )
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
@@ -386,7 +386,7 @@ class TreeKey(Key):
         labels = index[held_out]
         scales = fit_node_scales(margins[:, : plan.n_nodes], plan.sides(index, held_out))
         self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
-        self.flat_scale_ = fit_scale(margins[:, plan.n_nodes :].astype(np.float64), labels)
+        self.flat_scale_, _ = fit_scale(margins[:, plan.n_nodes :].astype(np.float64), labels)
         # Functions that never saw a class say nothing of its only row.
         alone = np.flatnonzero(np.bincount(index)[labels] == 1)
         known = margins[:, : plan.n_nodes].copy()

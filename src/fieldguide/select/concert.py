@@ -26,7 +26,6 @@ from fieldguide.select.k_path import (
     HeldOutVotes,
     choose_pair,
     default_k,
-    fit_scale,
     hold_out_votes,
     list_k,
     spread_two_classes,
@@ -35,7 +34,7 @@ from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import FeatureSums
 from fieldguide.select.votes import VoteOptions, Votes, fit_votes
 from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
-from fieldguide.svm import Problems, choose_C, hold_out, warn_open_gaps
+from fieldguide.svm import Problems, choose_C, fit_scale, hold_out, warn_open_gaps
 from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, score_two_classes
 
 SOLVERS = ("working_set", "frank_wolfe")
@@ -362,7 +361,7 @@ class ConcertClassifier(ConcertSelector):
             held_out = self._hold_out(X, index, columns, (self.p1_,), (self.k_,))
             scores = None if held_out is None else held_out.scores[0]
         if self.probability:
-            self.scale_ = 1.0 if scores is None else fit_scale(scores, index)[0]
+            self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
         return self
 
     @available_if(lambda self: self.probability)

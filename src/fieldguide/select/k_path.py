@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
 
 from fieldguide._parallel import map_in_order
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import FeatureSums
 from fieldguide.select.votes import VoteOptions, fit_votes
+from fieldguide.svm import fit_scale
 from fieldguide.svm.folds import deal_folds
 
 N_FOLDS = 5
@@ -91,20 +90,8 @@ def hold_out_votes(
 
 def choose_pair(held_out: HeldOutVotes, index: np.ndarray) -> tuple[float, float]:
     """Return the p1 and k with the least held-out loss."""
-    losses = [fit_scale(scores, index)[1] for scores in held_out.scores]
+    losses = [fit_scale(spread_two_classes(scores), index)[1] for scores in held_out.scores]
     return held_out.grid[int(np.argmin(np.round(losses, 9)))]
-
-
-def fit_scale(scores: np.ndarray, index: np.ndarray) -> tuple[float, float]:
-    """Return the s for which softmax(s · scores) fits the rows' classes best, and its loss."""
-    scores = spread_two_classes(scores)
-
-    def loss(log_scale: float) -> float:
-        log_p = log_softmax(np.exp(log_scale) * scores, axis=1)
-        return -float(log_p[np.arange(len(index)), index].mean())
-
-    found = minimize_scalar(loss, bounds=(-5.0, 7.0), method="bounded")
-    return float(np.exp(found.x)), float(found.fun)
 
 
 def spread_two_classes(scores: np.ndarray) -> np.ndarray:

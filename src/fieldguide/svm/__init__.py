@@ -15,7 +15,7 @@
 """
 
 from fieldguide.svm.c_path import choose_C, hold_out
-from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins
+from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins, fit_scale
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
 from fieldguide.svm.functions import Functions, KernelFunctions, LinearFunctions, read_functions
@@ -51,6 +51,7 @@ __all__ = [
     "calibrate_margins",
     "choose_C",
     "dual_value",
+    "fit_scale",
     "hold_out",
     "judge",
     "list_pairs",

@@ -6,7 +6,8 @@ The slope and offset minimise the cross-entropy to the targets (N₊ + 1) / (N�
 and 1 / (N₋ + 2) for negatives, which keep the fit finite when a margin separates the classes. The
 problem is convex; Newton's method with halved steps solves it. ``fit_offset=False`` keeps the sign
 of the margin the more probable side. The slope is never negative: a margin that orders held-out
-rows the wrong way round says nothing.
+rows the wrong way round says nothing. :func:`fit_scale` does the same for the scores of several
+classes, with a softmax and a single number.
 
 Reference: H.-T. Lin, C.-J. Lin, R. Weng, "A note on Platt's probabilistic outputs for support
 vector machines", Machine Learning 68 (2007).
@@ -15,7 +16,8 @@ vector machines", Machine Learning 68 (2007).
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, logsumexp
 
 from fieldguide._check import InvalidArgument
 from fieldguide.svm.c_path import N_FOLDS, ask_two_classes, hold_out
@@ -24,6 +26,7 @@ from fieldguide.svm.rows import check_signs, check_weights
 
 _MAX_STEPS = 100
 _RIDGE = 1e-12
+_LOG_SCALE_RANGE = (-5.0, 7.0)
 
 
 class SigmoidCalibration(NamedTuple):
@@ -94,6 +97,26 @@ def calibrate_margins(
         design[:, 0] = 0
         slope, offset = _fit_logistic(design, target, weight)
     return SigmoidCalibration(float(max(slope, 0.0) / scale), float(offset))
+
+
+def fit_scale(scores: np.ndarray, index: np.ndarray) -> tuple[float, float]:
+    """Return the s for which softmax(s · scores) fits the classes of rows best, and its loss.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_classes)
+        Of rows that the functions have not seen.
+    index : ndarray of shape (n,)
+        Their classes.
+    """
+    own = scores[np.arange(len(index)), index]
+
+    def loss(log_scale: float) -> float:
+        scale = np.exp(log_scale)
+        return float(np.mean(logsumexp(scale * scores, axis=1) - scale * own))
+
+    found = minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded")
+    return float(np.exp(found.x)), float(found.fun)
 
 
 def _fit_logistic(design: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -27,6 +27,12 @@ from fieldguide.features.network import Network
 from fieldguide.features.stack import split_parts
 from fieldguide.features.words import YES, AttributeMatrix, WordModel
 from fieldguide.guide import folder as files
+from fieldguide.guide.annotation import (
+    Annotation,
+    fill_annotation,
+    learn_annotation,
+    save_annotation,
+)
 from fieldguide.guide.catalogue import write_catalogue
 from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
 from fieldguide.guide.journal import Journal
@@ -145,7 +151,8 @@ def _describe(
     """Compute and stage everything that follows from the measurements; return guide.json."""
     X = rows.X
     progress("finding words", 0, 1)
-    words, word_model = _find_words(collection, table)
+    annotation, annotated = _read_annotation(collection, table, X, settings)
+    words, word_model = _find_words(collection, table, annotated)
     grown = grow_tree(
         *(words, settings.tree),
         seed=settings.seed,
@@ -177,6 +184,8 @@ def _describe(
     )
     np.save(stage / files.feature_file("attributes"), words.scores)
     write_json(stage / files.WORDS, word_model.to_dict())
+    if annotation is not None:
+        save_annotation(annotation, stage)
     if key is not None:
         arrays, state = key.to_state()
         with replacing(stage / f"{files.KEY}.safetensors") as temporary:
@@ -215,11 +224,22 @@ def _describe(
     }
 
 
-def _find_words(collection: Collection, table: Table) -> tuple[AttributeMatrix, WordModel]:
+def _read_annotation(
+    collection: Collection, table: Table, X: np.ndarray, settings: Settings
+) -> tuple[Annotation | None, np.ndarray | None]:
+    """Return detectors of the owner's attributes, and the attributes with their gaps filled."""
+    if collection.attributes is None:
+        return None, None
+    A = np.asarray(collection.attributes[table.item_rows], dtype=np.float64)
+    names = collection.attribute_names
+    annotation = learn_annotation(X, A, names, seed=settings.seed, n_jobs=settings.n_jobs)
+    return annotation, fill_annotation(A, names, annotation, X)
+
+
+def _find_words(
+    collection: Collection, table: Table, annotated: np.ndarray | None
+) -> tuple[AttributeMatrix, WordModel]:
     model = WordModel()
-    annotated = None
-    if collection.attributes is not None:
-        annotated = np.nan_to_num(collection.attributes[table.item_rows], nan=0.0)
     logits = table.features.get("logits")
     words = model.fit_transform(
         None if logits is None else softmax(np.asarray(logits), axis=1),

@@ -22,6 +22,7 @@ from fieldguide.features.network import Network, Outputs
 from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
+from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import leaf_classes, make_couplets
@@ -411,7 +412,7 @@ class Guide:
         return Answer(
             kinds,
             self._place(nearest),
-            self._words_for(outputs, properties, nearest),
+            self._words_for(row, outputs, properties, nearest),
             tuple(int(i) for i in nearest),
             self._trace(row) if self.couplets else None,
         )
@@ -446,12 +447,13 @@ class Guide:
         return int(max(agreed, key=lambda b: self.branches[b].depth))
 
     def _words_for(
-        self, outputs: Outputs, properties: np.ndarray, nearest: np.ndarray
+        self, row: np.ndarray, outputs: Outputs, properties: np.ndarray, nearest: np.ndarray
     ) -> tuple[tuple[str, float], ...]:
         """Return the words of a new image.
 
-        What the network and the picture say is measured; the owner's words, which a new image
-        lacks, are those that most of its nearest specimens show.
+        What the network and the picture say is measured. The owner's words, which a new image
+        lacks, are what detectors say that were trained on the annotated specimens; words without
+        a good detector are those that most of its nearest specimens show.
         """
         logits = outputs.logits
         measured = self._word_model.transform(
@@ -460,6 +462,13 @@ class Guide:
         borrowed = self._attributes[nearest].mean(axis=0)
         is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
         scores = np.where(is_measured, measured.scores[0], borrowed)
+        if self._annotation is not None:
+            place = {name: j for j, name in enumerate(measured.names)}
+            for name, score in zip(
+                self._annotation.names, self._annotation.detect(row)[0], strict=True
+            ):
+                if name in place:
+                    scores[place[name]] = score
         is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
         order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
         return tuple((measured.names[j], float(scores[j])) for j in order)
@@ -487,6 +496,10 @@ class Guide:
                 f"{network.name}; give the one that it was built with, or build it again."
             )
         return network
+
+    @cached_property
+    def _annotation(self) -> Annotation | None:
+        return open_annotation(self.folder, self._rows.shape[1])
 
     @cached_property
     def _rows(self) -> np.ndarray:

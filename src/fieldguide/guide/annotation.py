@@ -1,0 +1,105 @@
+"""The owner's attributes for images that nobody annotated: detectors learnt from the others.
+
+They fill the gaps of an annotation while a guide is built, and say what a new image shows. A
+detector is believed where it ranks held-out specimens well. On the embedded collection they find
+more of the attributes of held-out specimens than a vote of the nearest does, and more precisely.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from fieldguide._files import replacing, write_json
+from fieldguide.describe import AttributeDetectors
+from fieldguide.errors import GuideError
+from fieldguide.guide import folder as files
+
+LEAST_AUC = 0.75  # held-out area under the ROC curve from which on a detector is believed
+_LEAST_ROWS = 20
+
+
+class Annotation(NamedTuple):
+    """Detectors of the owner's attributes."""
+
+    names: tuple[str, ...]  # of the attributes whose detectors are believed
+    columns: np.ndarray  # their places among all
+    detectors: AttributeDetectors
+    trained: tuple[str, ...]  # the names of all
+
+    def detect(self, X: np.ndarray) -> np.ndarray:
+        """Return the probability of each attribute, (n, len(names))."""
+        return self.detectors.predict_proba(X)[:, self.columns]
+
+
+def learn_annotation(
+    X: np.ndarray, A: np.ndarray, names: Sequence[str], *, seed: int, n_jobs: int
+) -> Annotation | None:
+    """Train detectors on annotated rows; None where too little is annotated.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_columns)
+    A : ndarray of shape (n, n_attributes)
+        In [0, 1]; NaN where an image is not annotated.
+    names : sequence of n_attributes names
+    """
+    is_known = ~np.isnan(A)
+    used = np.flatnonzero(is_known.sum(axis=0) >= _LEAST_ROWS)
+    rows = np.flatnonzero(is_known[:, used].any(axis=1))
+    if not len(used) or len(rows) < _LEAST_ROWS:
+        return None
+    detectors = AttributeDetectors(n_jobs=n_jobs, random_state=seed)
+    detectors.fit(X[rows], A[np.ix_(rows, used)])
+    return _believe(detectors, [names[int(j)] for j in used])
+
+
+def fill_annotation(
+    A: np.ndarray, names: Sequence[str], annotation: Annotation | None, X: np.ndarray
+) -> np.ndarray:
+    """Return the attributes with what the detectors say where they are missing, else 0."""
+    filled = np.nan_to_num(A, nan=0.0)
+    if annotation is None or not np.isnan(A).any():
+        return filled
+    place = {name: j for j, name in enumerate(names)}
+    used = np.array([place[name] for name in annotation.names], dtype=np.int64)
+    rows = np.flatnonzero(np.isnan(A[:, used]).any(axis=1))
+    part = np.ix_(rows, used)
+    filled[part] = np.where(np.isnan(A[part]), annotation.detect(X[rows]), A[part])
+    return filled
+
+
+def save_annotation(annotation: Annotation, folder: Path) -> None:
+    """Write the detectors below the folder of a guide."""
+    arrays, settings = annotation.detectors.to_state()
+    with replacing(folder / f"{files.ANNOTATION}.safetensors") as temporary:
+        save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, temporary)
+    write_json(folder / f"{files.ANNOTATION}.json", {**settings, "names": list(annotation.trained)})
+
+
+def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
+    """Return the detectors of a guide, or None where it has none."""
+    path = folder / f"{files.ANNOTATION}.safetensors"
+    if not path.exists():
+        return None
+    try:
+        settings = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        detectors = AttributeDetectors.from_state(load_file(path), settings)
+        names = [str(name) for name in settings["names"]]
+        if len(names) != detectors.n_attributes_ or detectors.n_features_in_ != n_columns:
+            raise ValueError("its parts do not fit together")
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+        raise GuideError(
+            f"The detectors {str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
+    return _believe(detectors, names)
+
+
+def _believe(detectors: AttributeDetectors, names: Sequence[str]) -> Annotation:
+    is_good = (detectors.held_out_.roc_auc >= LEAST_AUC) & ~detectors.is_constant_
+    columns = np.flatnonzero(is_good)
+    return Annotation(tuple(names[int(j)] for j in columns), columns, detectors, tuple(names))

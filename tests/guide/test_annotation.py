@@ -1,0 +1,80 @@
+"""Detectors of the owner's attributes, in a guide and on their own."""
+
+import numpy as np
+import pytest
+
+from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
+from fieldguide.guide import Guide
+from fieldguide.guide.annotation import (
+    fill_annotation,
+    learn_annotation,
+    open_annotation,
+    save_annotation,
+)
+
+
+def draw_annotation(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6)).astype(np.float32)
+    A = np.column_stack([X[:, 0] > 0, X[:, 1] > 0.3, rng.random(n) < 0.5]).astype(float)
+    return X, A
+
+
+def test_gaps_are_filled_by_detectors_that_work():
+    X, A = draw_annotation(240)
+    given = A.copy()
+    given[::3] = np.nan
+    names = ["red", "striped", "chance"]
+    annotation = learn_annotation(X, given, names, seed=0, n_jobs=1)
+    assert annotation.names == ("red", "striped")  # nothing tells of the third
+    filled = fill_annotation(given, names, annotation, X)
+    np.testing.assert_array_equal(filled[1::3], A[1::3])
+    assert ((filled[::3, :2] >= 0.5) == A[::3, :2]).mean() > 0.9
+    assert (filled[::3, 2] == 0).all()
+
+
+def test_too_little_annotation_has_no_detectors():
+    X, A = draw_annotation()
+    A[10:] = np.nan
+    assert learn_annotation(X, A, list("abc"), seed=0, n_jobs=1) is None
+    np.testing.assert_array_equal(fill_annotation(A, list("abc"), None, X)[10:], 0)
+
+
+def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
+    X, A = draw_annotation()
+    (tmp_path / "models").mkdir()
+    assert open_annotation(tmp_path, 6) is None
+    annotation = learn_annotation(X, A, ["red", "striped", "chance"], seed=0, n_jobs=1)
+    save_annotation(annotation, tmp_path)
+    again = open_annotation(tmp_path, 6)
+    assert again.names == annotation.names
+    np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
+    with pytest.raises(GuideError, match="build the guide again"):
+        open_annotation(tmp_path, 7)
+    file = tmp_path / "models" / "annotation.safetensors"
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(GuideError, match="cannot be read"):
+        open_annotation(tmp_path, 6)
+
+
+def test_a_new_image_gets_the_words_of_the_owner(tmp_path):
+    rng = np.random.default_rng(0)
+    bright = np.arange(60) % 2
+    images = [
+        np.clip(rng.normal(60 + 130 * b, 20, (40, 40, 3)), 0, 255).astype(np.uint8) for b in bright
+    ]
+    A = np.column_stack([bright, 1 - bright]).astype(float)
+    A[40:] = np.nan
+    collection = Collection.from_arrays(images, attributes=A, attribute_names=["shiny", "dull"])
+    guide = Guide.build(collection, tmp_path / "g", features="color")
+    shown = [{word for word, _ in guide.words_of(i)} & {"shiny", "dull"} for i in range(40, 60)]
+    truth = [{"shiny"} if b else {"dull"} for b in bright[40:]]
+    assert np.mean([s == t for s, t in zip(shown, truth, strict=True)]) > 0.9
+    new = [np.full((40, 40, 3), v, dtype=np.uint8) for v in (60, 190)]
+    words = [dict(answer.words) for answer in guide.identify(new)]
+    assert "dull" in words[0]
+    assert "shiny" in words[1]
+    (tmp_path / "g" / "models" / "annotation.json").write_text("{}")
+    with pytest.raises(GuideError, match=r"detectors .* cannot be read"):
+        Guide.open(tmp_path / "g").identify(new[:1])

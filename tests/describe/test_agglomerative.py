@@ -120,3 +120,18 @@ def test_bad_arguments_are_clear():
         AgglomerativeTree(n_leaves=2, threshold=1.0).fit(np.eye(3))
     with pytest.raises(ValueError, match="pre-order"):
         Tree(np.array([-1, 2, 0]), np.zeros(3))
+
+
+def test_nodes_have_words_and_paths():
+    A = np.repeat([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]], 5, axis=0)
+    tree = AgglomerativeTree(n_leaves=3).fit(A)
+    described = tree.describe(["animal", "winged", "finned", "vehicle"])
+    assert {described.sentence(v) for v in tree.labels_} == {
+        "animal › winged",
+        "animal › finned",
+        "vehicle",
+    }
+    assert described.sentence(0) == ""
+    assert described.sure.min() == 1
+    with pytest.raises(ValueError, match="must name each of 4 attributes"):
+        tree.describe(["animal"])

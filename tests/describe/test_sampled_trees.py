@@ -12,8 +12,9 @@ from tests.reference.simulated_tree import draw_truncated_beta
 
 from fieldguide.describe import AttributeTree, BernoulliTree, load_chains, save_chains
 from fieldguide.describe._node_parameters import make_nodes
-from fieldguide.describe.sampled_tree import choose_words, node_weights, row_scores
+from fieldguide.describe.sampled_tree import node_weights, row_scores
 from fieldguide.describe.stick_breaking import Sample
+from fieldguide.describe.wording import choose_words
 from fieldguide.errors import FieldguideError
 from fieldguide.metrics import purity
 

@@ -23,11 +23,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.describe.tree import Tree
+from fieldguide.describe.wording import NamedNodes
 
 LINKAGES = ("average", "ward")
 
 
-class AgglomerativeTree(BaseEstimator):
+class AgglomerativeTree(NamedNodes, BaseEstimator):
     """Cluster the rows of an attribute matrix; keep the dendrogram above a cut.
 
     Parameters
@@ -96,6 +97,9 @@ class AgglomerativeTree(BaseEstimator):
         means = self.means_[leaves]
         distance = (means**2).sum(axis=1) - 2 * A @ means.T
         return leaves[distance.argmin(axis=1)]
+
+    def _stated_rates(self) -> np.ndarray:
+        return self.means_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

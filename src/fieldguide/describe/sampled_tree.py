@@ -25,13 +25,13 @@ from fieldguide.describe.stick_breaking import (
     find_depth,
 )
 from fieldguide.describe.tree import Tree
-from fieldguide.describe.wording import MAX_WORDS, MIN_SHARE, DescribedTree
+from fieldguide.describe.wording import NamedNodes
 
 Progress = Callable[[int, int, float], bool | None]
 _BLOCK = 4096
 
 
-class SampledTree(BaseEstimator, ABC):
+class SampledTree(NamedNodes, BaseEstimator, ABC):
     """Base of :class:`AttributeTree` and :class:`BernoulliTree`."""
 
     n_iter: int
@@ -216,36 +216,8 @@ class SampledTree(BaseEstimator, ABC):
             block = np.asarray(A[begin : begin + _BLOCK], dtype=np.float64)
             yield log_weight + row_scores(block, rates, self.base_rates_)
 
-    def describe(
-        self, names: Sequence[str] | None = None, threshold: float = MIN_SHARE
-    ) -> DescribedTree:
-        """Put every node into words.
-
-        The words of a node are the attributes that its rows show with probability over
-        ``threshold`` and that no node above shows; a node without one gets what rises most over
-        its parent, of what no node above says. At most three words, the largest rise first.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the attributes; by default the columns of the data frame that was fitted, or
-            "attribute 0", "attribute 1", …
-        threshold : float
-        """
-        check_is_fitted(self)
-        owner = f"{type(self).__name__}.describe"
-        check_number(owner, "threshold", threshold, 0, 1)
-        names = self._check_names(owner, names)
-        words = choose_words(self.sample_.parent, self.rates_, threshold)
-        sure = [
-            float(self.means_[k, found].mean()) if found else 1.0 for k, found in enumerate(words)
-        ]
-        return DescribedTree(
-            self.sample_.parent,
-            tuple(tuple(names[d] for d in found) for found in words),
-            np.array(sure),
-            self.labels_,
-        )
+    def _stated_rates(self) -> np.ndarray:
+        return self.rates_
 
     def to_arviz(self, burn_in: int | None = None) -> Any:
         """Return the traces of all chains for ArviZ, which has more diagnostics and plots.
@@ -267,26 +239,6 @@ class SampledTree(BaseEstimator, ABC):
         owner = f"{type(self).__name__}.to_arviz"
         check_number(owner, "burn_in", burn_in, 0, self.n_iter_ - 1, integer=True)
         return to_inference_data(self.trace_, burn_in)
-
-    def _check_names(self, owner: str, names: Sequence[str] | None) -> list[str]:
-        d = self.n_features_in_
-        if names is None:
-            names = getattr(self, "feature_names_in_", [f"attribute {j}" for j in range(d)])
-        found = ["" if name is None else str(name).strip() for name in names]
-        if len(found) != d:
-            raise InvalidArgument(
-                f"names of {owner} must name each of {d} attributes; got {len(found)}."
-            )
-        if not all(found):
-            raise InvalidArgument(
-                f"names of {owner} must not be empty; attribute {found.index('')} has none."
-            )
-        if len(set(found)) != d:
-            twice = next(name for name in found if found.count(name) > 1)
-            raise InvalidArgument(
-                f"names of {owner} must differ; {twice!r} is there twice: rename one."
-            )
-        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -383,25 +335,6 @@ def row_scores(A: np.ndarray, rates: np.ndarray, base: np.ndarray) -> np.ndarray
         ratio = s / base[d] * rates[:, d] + (1 - s) / (1 - base[d]) * (1 - rates[:, d])
         scores[i] += np.log(ratio)
     return scores
-
-
-def choose_words(parent: np.ndarray, rates: np.ndarray, threshold: float) -> list[list[int]]:
-    """Return the attributes that name each node; none for the root."""
-    words: list[list[int]] = [[]]
-    above = [set(np.flatnonzero(rates[0] > threshold))]
-    said: list[set[int]] = [set()]
-    for k in range(1, len(parent)):
-        rise = rates[k] - rates[parent[k]]
-        shown = set(np.flatnonzero(rates[k] > threshold))
-        new = sorted(shown - above[parent[k]] - said[parent[k]], key=lambda d: (-rise[d], d))
-        found = [int(d) for d in new[:MAX_WORDS]]
-        if not found:  # what rises most, of what no node above says
-            rise[list(said[parent[k]])] -= 2
-            found = [int(rise.argmax())]
-        words.append(found)
-        above.append(above[parent[k]] | shown)
-        said.append(said[parent[k]] | set(found))
-    return words
 
 
 def _subtree_means(tree: Tree, labels: np.ndarray, A: np.ndarray) -> np.ndarray:

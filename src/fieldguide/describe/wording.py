@@ -8,11 +8,14 @@ rows show the leading word of a sibling goes below that sibling. What is left is
 every node but the root has words, and a row sits at the deepest node that holds it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from fieldguide._check import InvalidArgument, check_number
 from fieldguide.describe.tree import Tree
 
 MIN_SHARE = 0.7
@@ -43,6 +46,100 @@ class DescribedTree:
     words: tuple[tuple[str, ...], ...]
     sure: np.ndarray
     labels: np.ndarray
+
+    def sentence(self, node: int) -> str:
+        """Return the path to a node: ``"animal › winged › red cap"``; "" for the root."""
+        phrases = []
+        while node > 0:
+            phrases.append(", ".join(self.words[node]))
+            node = int(self.parent[node])
+        return " › ".join(phrase for phrase in reversed(phrases) if phrase)
+
+
+class NamedNodes(ABC):
+    """Gives fitted trees words for each node, as the model has it: nothing is folded.
+
+    Needs ``tree_``, ``labels_`` and ``means_``, the means of the rows at or below each node.
+    """
+
+    tree_: Tree
+    labels_: np.ndarray
+    means_: np.ndarray
+    n_features_in_: int
+
+    @abstractmethod
+    def _stated_rates(self) -> np.ndarray:
+        """Return the probability that a row at each node shows each attribute."""
+
+    def describe(
+        self, names: Sequence[str] | None = None, threshold: float = MIN_SHARE
+    ) -> DescribedTree:
+        """Put every node into words.
+
+        The words of a node are the attributes that its rows show with probability over
+        ``threshold`` and that no node above shows; a node without one gets what rises most over
+        its parent, of what no node above says. At most three words, the largest rise first.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the attributes; by default the columns of the data frame that was fitted, or
+            "attribute 0", "attribute 1", …
+        threshold : float
+        """
+        check_is_fitted(self)
+        owner = f"{type(self).__name__}.describe"
+        check_number(owner, "threshold", threshold, 0, 1)
+        names = self._check_names(owner, names)
+        words = choose_words(self.tree_.parent, self._stated_rates(), threshold)
+        sure = [
+            float(self.means_[k, found].mean()) if found else 1.0 for k, found in enumerate(words)
+        ]
+        return DescribedTree(
+            self.tree_.parent,
+            tuple(tuple(names[d] for d in found) for found in words),
+            np.array(sure),
+            self.labels_,
+        )
+
+    def _check_names(self, owner: str, names: Sequence[str] | None) -> list[str]:
+        d = self.n_features_in_
+        if names is None:
+            names = getattr(self, "feature_names_in_", [f"attribute {j}" for j in range(d)])
+        found = ["" if name is None else str(name).strip() for name in names]
+        if len(found) != d:
+            raise InvalidArgument(
+                f"names of {owner} must name each of {d} attributes; got {len(found)}."
+            )
+        if not all(found):
+            raise InvalidArgument(
+                f"names of {owner} must not be empty; attribute {found.index('')} has none."
+            )
+        if len(set(found)) != d:
+            twice = next(name for name in found if found.count(name) > 1)
+            raise InvalidArgument(
+                f"names of {owner} must differ; {twice!r} is there twice: rename one."
+            )
+        return found
+
+
+def choose_words(parent: np.ndarray, rates: np.ndarray, threshold: float) -> list[list[int]]:
+    """Return the attributes that name each node; none for the root."""
+    words: list[list[int]] = [[]]
+    above = [set(np.flatnonzero(rates[0] > threshold))]
+    said: list[set[int]] = [set()]
+    for k in range(1, len(parent)):
+        rise = rates[k] - rates[parent[k]]
+        shown = set(np.flatnonzero(rates[k] > threshold))
+        new = sorted(shown - above[parent[k]] - said[parent[k]], key=lambda d: (-rise[d], d))
+        found = [int(d) for d in new[:MAX_WORDS]]
+        if not found:  # what rises most, of what no node above says
+            rise[list(said[parent[k]])] -= 2
+            found = [int(rise.argmax())]
+        words.append(found)
+        above.append(above[parent[k]] | shown)
+        said.append(said[parent[k]] | set(found))
+    return words
 
 
 def describe_tree(

@@ -1,4 +1,4 @@
-"""Trees of annotated collections as text, to be read by a person: zoo, AwA, aPascal, CUB-200.
+"""Trees of annotated collections as text, to be read by a person.
 
 Each line has the words of a branch, the rows in it, and in brackets the kinds of the rows that sit
 right there, most frequent first. Nodes without words of their own, and those of fewer than four
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.problems.attribute_tree_cells import keep_cell
 from fieldguide.datasets.apascal import load_apascal
 from fieldguide.datasets.awa import load_awa
+from fieldguide.datasets.specimens import load_specimens
 from fieldguide.datasets.zoo import load_zoo
 from fieldguide.describe import AttributeTree, DescribedTree, Tree, describe_tree
 from fieldguide.describe.stick_breaking import find_depth
@@ -29,8 +30,13 @@ OPTIONS = {"CUB-200": {"c_bounds": (1.5, 4.0)}}
 def load_tables(data: Path) -> dict[str, tuple[np.ndarray, list[str], np.ndarray]]:
     """Return, of each collection, attributes, their names, and the kind of each row."""
     zoo, awa = load_zoo(data / "zoo"), load_awa(data / "awa")
-    pascal = load_apascal(data / "apascal")
+    pascal, drawn = load_apascal(data / "apascal"), load_specimens(n_per_kind=24, size_px=64)
     return {
+        "specimens": (
+            (drawn.attributes >= 0.5).astype(np.uint8),
+            drawn.attribute_names,
+            np.array(drawn.target_names)[drawn.target],
+        ),
         "zoo": (zoo.attributes, zoo.attribute_names, np.array(zoo.names)),
         "AwA": (awa.attributes, awa.attribute_names, np.array(awa.target_names)),
         "CUB-200": load_birds(data / "cub200"),

@@ -32,6 +32,10 @@ def test_gaps_are_filled_by_detectors_that_work():
     np.testing.assert_array_equal(filled[1::3], A[1::3])
     assert ((filled[::3, :2] >= 0.5) == A[::3, :2]).mean() > 0.9
     assert (filled[::3, 2] == 0).all()
+    # A gap where no detector is believed.
+    given = A.copy()
+    given[0, 2] = np.nan
+    assert fill_annotation(given, names, annotation, X)[0, 2] == 0
 
 
 def test_too_little_annotation_has_no_detectors():

@@ -63,11 +63,13 @@ def fill_annotation(
 ) -> np.ndarray:
     """Return the attributes with what the detectors say where they are missing, else 0."""
     filled = np.nan_to_num(A, nan=0.0)
-    if annotation is None or not np.isnan(A).any():
+    if annotation is None:
         return filled
     place = {name: j for j, name in enumerate(names)}
     used = np.array([place[name] for name in annotation.names], dtype=np.int64)
     rows = np.flatnonzero(np.isnan(A[:, used]).any(axis=1))
+    if not len(rows):
+        return filled
     part = np.ix_(rows, used)
     filled[part] = np.where(np.isnan(A[part]), annotation.detect(X[rows]), A[part])
     return filled

@@ -41,6 +41,8 @@ PROBLEMS = (
     "attribute_detectors",
     "boosting",
     "attention_growing",
+    "region_selection",
+    "region_speed",
 )
 
 

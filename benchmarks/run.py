@@ -49,6 +49,8 @@ PROBLEMS = (
     "additive_selection",
     "additive_recovery",
     "additive_table",
+    "region_selection",
+    "region_speed",
 )
 
 

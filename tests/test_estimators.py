@@ -1,7 +1,7 @@
 """Every estimator of the package, found by walking it, through scikit-learn's checks.
 
-Estimators over images, or with values in [0, 1], cannot take the checks' arrays of numbers: they
-are listed here with the test that holds them to our own contract.
+Estimators over images or bags, or with values in [0, 1], cannot take the checks' arrays of numbers:
+they are listed here with the test that holds them to our own contract.
 """
 
 import importlib
@@ -33,7 +33,13 @@ OVER_ATTRIBUTES = {
 }
 # Targets are attributes in [0, 1]: the checks run on a subclass that scales theirs.
 TO_ATTRIBUTES = {"AttributeDetectors": "tests/describe/test_attribute_detectors.py"}
-EXCEPTIONS = {*OVER_IMAGES, *OVER_ATTRIBUTES, *TO_ATTRIBUTES}
+# A row is a bag, an array of its own: the checks give one array of numbers for all.
+OVER_BAGS = {
+    "MILBoost": "tests/locate/test_bag_classifiers.py",
+    "MISVM": "tests/locate/test_bag_classifiers.py",
+    "RegionSelector": "tests/locate/test_bag_classifiers.py",
+}
+EXCEPTIONS = {*OVER_IMAGES, *OVER_ATTRIBUTES, *TO_ATTRIBUTES, *OVER_BAGS}
 
 
 def find_estimators() -> list[type]:
@@ -65,3 +71,7 @@ def test_the_list_of_exceptions_is_current():
         assert "check_attribute_tree(" in (ROOT / path).read_text()
     for path in TO_ATTRIBUTES.values():
         assert "@parametrize_with_checks(" in (ROOT / path).read_text()
+    for name, path in OVER_BAGS.items():
+        text = (ROOT / path).read_text()
+        assert "check_bag_classifier(" in text
+        assert f"{name}(" in text

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fieldguide.features import DeepFeatures
     from fieldguide.guide import Guide
     from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
+    from fieldguide.locate import RegionSelector
     from fieldguide.select import ConcertClassifier, ConcertSelector
 
 _HOME = {
@@ -25,6 +26,7 @@ _HOME = {
     "DeepFeatures": "fieldguide.features",
     "Guide": "fieldguide.guide",
     "OneVsAllClassifier": "fieldguide.identify",
+    "RegionSelector": "fieldguide.locate",
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "DeepFeatures",
     "Guide",
     "OneVsAllClassifier",
+    "RegionSelector",
 ]
 
 

@@ -13,8 +13,13 @@ _HOME = {
     "load_specimens": "specimens",
     "load_sun09": "sun09",
     "load_sun397": "sun397",
+    "load_voc2007": "voc2007",
     "load_youtube_objects": "youtube_objects",
     "load_zoo": "zoo",
+    "read_coco_boxes": "boxes",
+    "read_voc_boxes": "boxes",
+    "read_yolo_boxes": "boxes",
+    "write_coco_boxes": "boxes",
 }
 
 __all__ = sorted(_HOME)

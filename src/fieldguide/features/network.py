@@ -72,11 +72,7 @@ class Network:
 
     def run(self, pixels: np.ndarray) -> Outputs:
         """Return the outputs for a batch, uint8 of shape (n, size_px, size_px, 3)."""
-        batch: np.ndarray = pixels
-        if not self._input.is_uint8:
-            batch = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
-        if self._input.channels_first:
-            batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
+        batch = _to_batch(pixels, self._input)
         values = self._session.run(self._output_names, {self._input.name: batch})
         embedding = np.asarray(values[0], dtype=np.float32).reshape(len(pixels), -1)
         return Outputs(embedding, values[1] if self.has_logits else None)
@@ -102,11 +98,72 @@ class Network:
         return np.asarray(resized)
 
 
+class MapNetwork:
+    """A network cut before its pooling: what it sees at each place of a picture.
+
+    Parameters
+    ----------
+    embedder : path, optional
+        An ONNX file as for :class:`Network`, with a global average pooling after its last map.
+        The built-in network when None.
+    size_px : int, optional
+        Side of the square that it is run on, for networks of convolutions alone: a larger one
+        gives a finer map. The network's own by default.
+    """
+
+    def __init__(
+        self, embedder: str | os.PathLike | None = None, size_px: int | None = None
+    ) -> None:
+        graph = _builtin_graph() if embedder is None else _read_graph(Path(embedder))
+        own = _check_input(_open_session(graph, embedder).get_inputs(), embedder)
+        self._session = _open_session(_cut_before_pooling(graph, own, size_px, embedder), embedder)
+        self._input = own
+        self.size_px = size_px or own.size_px
+
+    def run(self, pixels: np.ndarray) -> np.ndarray:
+        """Return the maps of a batch, (n, rows, columns, channels), from uint8 (n, s, s, 3)."""
+        batch = _to_batch(pixels, self._input)
+        (maps,) = self._session.run(None, {self._input.name: batch})
+        return np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 2, 3, 1))
+
+
 class _Input(NamedTuple):
     name: str
     size_px: int
     channels_first: bool
     is_uint8: bool
+
+
+def _to_batch(pixels: np.ndarray, wanted: _Input) -> np.ndarray:
+    """Return uint8 pixels (n, h, w, 3) as the network takes them."""
+    batch: np.ndarray = pixels
+    if not wanted.is_uint8:
+        batch = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
+    if wanted.channels_first:
+        batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
+    return batch
+
+
+def _cut_before_pooling(graph: bytes, own: _Input, size_px: int | None, embedder: Any) -> bytes:
+    """Return the graph with the input of its last global pooling as its only output."""
+    import onnx
+    from onnx import helper
+
+    model = onnx.load_from_string(graph)
+    pools = [node for node in model.graph.node if node.op_type == "GlobalAveragePool"]
+    if not pools:
+        raise EmbedderError(
+            f"The network {str(embedder)!r} has no global average pooling, so there is no map of "
+            "places to be had from it; give another ONNX file, or none."
+        )
+    if size_px is not None:
+        (given,) = (entry for entry in model.graph.input if entry.name == own.name)
+        for axis in (2, 3) if own.channels_first else (1, 2):
+            given.type.tensor_type.shape.dim[axis].dim_value = size_px
+    cut = helper.make_tensor_value_info(pools[-1].input[0], onnx.TensorProto.FLOAT, None)
+    del model.graph.output[:], model.graph.value_info[:]
+    model.graph.output.append(cut)
+    return model.SerializeToString()
 
 
 def _builtin_graph() -> bytes:

@@ -1,6 +1,14 @@
 """Measures of what a guide is worth: functions of arrays."""
 
 from fieldguide.metrics.accuracy import mean_class_accuracy
+from fieldguide.metrics.localization import corloc, localization_curve
 from fieldguide.metrics.trees import average_edge_error, locality, purity
 
-__all__ = ["average_edge_error", "locality", "mean_class_accuracy", "purity"]
+__all__ = [
+    "average_edge_error",
+    "corloc",
+    "locality",
+    "localization_curve",
+    "mean_class_accuracy",
+    "purity",
+]

@@ -1,0 +1,28 @@
+"""Where in a picture its kind shows: regions, and classifiers that learn which of them matter.
+
+- :func:`superpixels`: a picture cut into :class:`Regions`; :func:`to_regions` for a label map
+- :func:`region_words`, :func:`region_features`: what each region looks like, in numbers
+- :class:`RegionSelector`: learns from labels of pictures which regions make them positive
+- :class:`MISVM`, :class:`MILBoost`: what it is compared with, by the same interface
+- :func:`find_objects`: a :class:`Finding`, mask and boxes, from the scores of regions
+"""
+
+from fieldguide.locate.descriptors import region_features, region_words
+from fieldguide.locate.finding import Finding, find_objects
+from fieldguide.locate.mi_svm import MISVM
+from fieldguide.locate.mil_boost import MILBoost
+from fieldguide.locate.region_selector import RegionSelector
+from fieldguide.locate.superpixels import Regions, superpixels, to_regions
+
+__all__ = [
+    "MISVM",
+    "Finding",
+    "MILBoost",
+    "RegionSelector",
+    "Regions",
+    "find_objects",
+    "region_features",
+    "region_words",
+    "superpixels",
+    "to_regions",
+]

@@ -21,7 +21,7 @@ from fieldguide.datasets.awa import load_awa
 from fieldguide.datasets.specimens import load_specimens
 from fieldguide.datasets.zoo import load_zoo
 from fieldguide.describe import AttributeTree, DescribedTree, Tree, describe_tree
-from fieldguide.describe.stick_breaking import find_depth
+from fieldguide.describe.tree import find_depth
 
 MAX_KINDS = 8
 OPTIONS = {"CUB-200": {"c_bounds": (1.5, 4.0)}}

@@ -18,7 +18,6 @@ from fieldguide.errors import FieldguideError
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
     from fieldguide.guide import Answer, Guide
-    from fieldguide.guide.compare import Comparison
     from fieldguide.guide.views import KeyPath
 
 app = typer.Typer(
@@ -253,7 +252,9 @@ def describe(
         return
     first = 0 if branch is None else opened.find_branch(branch)
     if as_json:
-        _print_json(_branch_as_json(opened, first, depth))
+        from fieldguide.site.records import branch_record
+
+        _print_json(branch_record(opened, first, depth))
     elif sys.stdout.isatty():
         from fieldguide.site.terminal import tree_lines
 
@@ -275,6 +276,7 @@ def identify(
     """Say what each image is, what else it might be, and where it belongs in the tree."""
     from fieldguide.errors import UnreadableImageError
     from fieldguide.guide import Guide
+    from fieldguide.site.records import answer_record
 
     opened = Guide.open(guide)
     if embedder is not None:
@@ -290,8 +292,9 @@ def identify(
             if not as_json:
                 _complain(str(error))
             continue
-        results.append({"image": str(image), **_answer_as_json(opened, answer)})
-        if not as_json:
+        if as_json:
+            results.append({"image": str(image), **answer_record(opened, answer)})
+        else:
             _print_answer(opened, image, answer)
     if as_json:
         _print_json(results)
@@ -497,49 +500,21 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
     from fieldguide._files import write_text
     from fieldguide.guide.compare import compare_guides
     from fieldguide.site.comparison import compare_on_page
+    from fieldguide.site.records import comparison_record
     from fieldguide.site.terminal import comparison_lines
 
     comparison = compare_guides(guide, other)
     if out is not None:
         if out.is_dir():
             raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
-        write_text(out, compare_on_page(guide, other))
+        write_text(out, compare_on_page(guide, other, comparison))
     if as_json:
-        _print_json(_comparison_as_json(guide, other, comparison))
+        _print_json(comparison_record(guide, other, comparison))
         return
     console, marks = _console()
     _print_lines(console, comparison_lines(guide, other, comparison, console.width, marks))
     if out is not None:
         print(f"The page is in {out}")
-
-
-def _comparison_as_json(guide: "Guide", other: "Guide", comparison: "Comparison") -> dict[str, Any]:
-    def name(which: "Guide", b: int | None) -> dict[str, Any] | None:
-        return None if b is None else {"branch": b, "sentence": which.sentence(b)}
-
-    ids = [first for first, _ in comparison.shared]
-    return {
-        "shared": len(comparison.shared),
-        "moved": comparison.n_moved,
-        "pairs": [
-            {
-                "first": name(guide, pair.first),
-                "second": name(other, pair.second),
-                "in_first": pair.n_first,
-                "in_second": pair.n_second,
-                "in_both": pair.n_both,
-            }
-            for pair in comparison.pairs
-        ],
-        "moves": [
-            {
-                "first": name(guide, move.first),
-                "second": name(other, move.second),
-                "specimens": [s.path for s in guide.specimens([ids[row] for row in move.rows])],
-            }
-            for move in comparison.moves
-        ],
-    }
 
 
 def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
@@ -560,55 +535,6 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
         print(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
     print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
-
-
-def _branch_as_json(guide: "Guide", branch: int, depth: int | None) -> dict[str, Any]:
-    node = guide.branches[branch]
-    children = node.children if depth is None or depth > 0 else ()
-    deeper = None if depth is None else depth - 1
-    return {
-        "branch": node.id,
-        "words": list(node.words),
-        "count": node.count,
-        "here": node.here,
-        "sure": round(node.sure, 4),
-        "kinds": dict(node.kinds),
-        "branches": [_branch_as_json(guide, child, deeper) for child in children],
-    }
-
-
-def _answer_as_json(guide: "Guide", answer: "Answer") -> dict[str, Any]:
-    return {
-        "kinds": [{"name": name, "probability": round(p, 4)} for name, p in answer.kinds],
-        "branch": {"id": answer.branch, "sentence": guide.sentence(answer.branch)},
-        "words": [{"word": word, "score": round(s, 4)} for word, s in answer.words],
-        "neighbours": [s.path for s in guide.specimens(answer.neighbours)],
-        "path": None if answer.path is None else _path_as_json(guide, answer.path),
-    }
-
-
-def _path_as_json(guide: "Guide", path: "KeyPath") -> dict[str, Any]:
-    steps = []
-    for step in path.steps:
-        couplet = guide.couplets[step.couplet - 1]
-        steps.append(
-            {
-                "couplet": step.couplet,
-                "side": "plus" if step.margin > 0 else "minus",
-                "margin": round(step.margin, 4),
-                "probability": round(step.probability, 4),
-                "minus": list(couplet.minus),
-                "both": list(couplet.both),
-                "plus": list(couplet.plus),
-            }
-        )
-    return {
-        "steps": steps,
-        "end": list(path.end),
-        "evaluations": path.evaluations,
-        "one_vs_all": path.one_vs_all,
-        "group": list(path.group),
-    }
 
 
 def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:

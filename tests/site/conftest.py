@@ -311,17 +311,22 @@ def empty_guide(make_stand_in):
 
 
 @pytest.fixture(scope="session")
-def guide(tmp_path_factory):
-    """A small guide, built as any other."""
+def specimens():
+    """A small collection with kinds and attributes."""
     drawn = load_specimens(n_per_kind=3, size_px=96)
-    collection = Collection.from_arrays(
+    return Collection.from_arrays(
         drawn.images,
         [drawn.target_names[k] for k in drawn.target],
         attributes=drawn.attributes,
         attribute_names=drawn.attribute_names,
         name="drawn specimens",
     )
-    return Guide.build(collection, tmp_path_factory.mktemp("guides") / "guide")
+
+
+@pytest.fixture(scope="session")
+def guide(specimens, tmp_path_factory):
+    """A small guide, built as any other."""
+    return Guide.build(specimens, tmp_path_factory.mktemp("guides") / "guide")
 
 
 @pytest.fixture(scope="session")

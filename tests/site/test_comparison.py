@@ -4,32 +4,21 @@ import pytest
 from tests.site.test_render import read
 
 from fieldguide.errors import GuideError
+from fieldguide.guide import Guide
 from fieldguide.guide.compare import Comparison, Move, Pair, compare_guides
-from fieldguide.site import comparison as page_of_two
 from fieldguide.site.comparison import compare_on_page
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory):
+def other(specimens, tmp_path_factory):
     """The guide of the fixture ``guide``, with another tree."""
-    from fieldguide.collection import Collection
-    from fieldguide.datasets import load_specimens
-    from fieldguide.guide import Guide
-
-    drawn = load_specimens(n_per_kind=3, size_px=96)
-    collection = Collection.from_arrays(
-        drawn.images,
-        [drawn.target_names[k] for k in drawn.target],
-        attributes=drawn.attributes,
-        attribute_names=drawn.attribute_names,
-        name="drawn specimens",
-    )
     out = tmp_path_factory.mktemp("guides") / "other"
-    return Guide.build(collection, out, tree="attribute", features="color")
+    return Guide.build(specimens, out, tree="attribute", features="color")
 
 
 def test_the_page_stands_alone(guide, other):
-    html = compare_on_page(guide, other)
+    comparison = compare_guides(guide, other)
+    html = compare_on_page(guide, other, comparison)
     page = read(html.replace("<style>", "<style >"))
     assert page.headings == ["main", "h1"]
     text = " ".join(page.text)
@@ -38,7 +27,6 @@ def test_the_page_stands_alone(guide, other):
     assert "Attribute Tree Process" in text
     assert all(source.startswith("data:image/jpeg;base64,") for _, source in page.links)
     assert str(guide.folder) not in html
-    comparison = compare_guides(guide, other)
     assert f"{comparison.n_moved:,} specimens" in text
     assert text.count("→") == min(len(comparison.moves), 60)
     for image in page.images:
@@ -46,20 +34,19 @@ def test_the_page_stands_alone(guide, other):
 
 
 def test_equal_trees_say_so(guide):
-    html = compare_on_page(guide, guide)
+    html = compare_on_page(guide, guide, compare_guides(guide, guide))
     assert "both trees hold every specimen in the same branches" in html
     assert "no counterpart" not in html
 
 
-def test_names_are_escaped_and_long_lists_are_cut(hostile_guide, monkeypatch):
+def test_names_are_escaped_and_long_lists_are_cut(hostile_guide):
     n_nodes = len(hostile_guide.branches)
     pairs = tuple(Pair(b, b if b % 2 == 0 else None, 9, 9, 4) for b in range(n_nodes))
     pairs += tuple(Pair(None, b, 0, 9, 0) for b in range(1, n_nodes, 2))
     moves = tuple(Move(b % n_nodes, (b + 1) % n_nodes, (b % 80,)) for b in range(70))
     shared = tuple((i, i) for i in range(hostile_guide.n_specimens))
     made_up = Comparison(shared, pairs, moves)
-    monkeypatch.setattr(page_of_two, "compare_guides", lambda *_: made_up)
-    html = compare_on_page(hostile_guide, hostile_guide)
+    html = compare_on_page(hostile_guide, hostile_guide, made_up)
     page = read(html)
     assert "<script>" not in html
     assert "<i>Hostile</i>" not in html
@@ -70,10 +57,9 @@ def test_names_are_escaped_and_long_lists_are_cut(hostile_guide, monkeypatch):
     assert text.count("no counterpart") == n_nodes // 2
 
 
-def test_a_missing_picture_is_one_clear_error(make_stand_in, monkeypatch):
+def test_a_missing_picture_is_one_clear_error(make_stand_in):
     broken = make_stand_in([("a", ("x",), (300, 200), "a.jpg"), ("b", ("y",), (300, 200), "b.jpg")])
     (broken.folder / broken.specimen(0).thumbnail).unlink()
     made_up = Comparison(((0, 0), (1, 1)), (Pair(0, 0, 2, 2, 2),), (Move(0, 0, (0,)),))
-    monkeypatch.setattr(page_of_two, "compare_guides", lambda *_: made_up)
     with pytest.raises(GuideError, match="cannot be used"):
-        compare_on_page(broken, broken)
+        compare_on_page(broken, broken, made_up)

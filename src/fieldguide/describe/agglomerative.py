@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._jit import jit
-from fieldguide.describe.tree import Tree
+from fieldguide.describe.tree import Tree, subtree_means
 from fieldguide.describe.wording import NamedNodes
 
 LINKAGES = ("average", "ward")
@@ -81,11 +81,7 @@ class AgglomerativeTree(NamedNodes, BaseEstimator):
         n_leaves = choose_leaves(heights, self.n_leaves, self.threshold)
         self.tree_, leaf_of_group = cut_dendrogram(merges, heights, n_leaves)
         self.labels_ = leaf_of_group[group]
-        n_nodes = len(self.tree_)
-        sums = np.zeros((n_nodes, A.shape[1]))
-        np.add.at(sums, self.labels_, A)
-        counts = self.tree_.sum_up(np.bincount(self.labels_, minlength=n_nodes))
-        self.means_ = self.tree_.sum_up(sums) / counts[:, None]
+        self.means_ = subtree_means(self.tree_, self.labels_, A)
         return self
 
     def predict(self, A: Any) -> np.ndarray:

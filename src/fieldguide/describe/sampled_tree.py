@@ -22,9 +22,8 @@ from fieldguide.describe.stick_breaking import (
     Likelihood,
     Sample,
     StickPrior,
-    find_depth,
 )
-from fieldguide.describe.tree import Tree
+from fieldguide.describe.tree import Tree, find_depth, subtree_means
 from fieldguide.describe.wording import NamedNodes
 
 Progress = Callable[[int, int, float], bool | None]
@@ -165,7 +164,7 @@ class SampledTree(NamedNodes, BaseEstimator, ABC):
         self.labels_ = self.sample_.labels
         self.tree_ = Tree(self.sample_.parent, np.zeros(len(self.sample_.parent)))
         self.rates_ = likelihood.stated_rates(self.sample_)
-        self.means_ = _subtree_means(self.tree_, self.labels_, A)
+        self.means_ = subtree_means(self.tree_, self.labels_, A)
         n_done = min(chain.state.n_done for chain in chains)
         self.n_iter_ = n_done
         self.trace_ = {
@@ -335,18 +334,3 @@ def row_scores(A: np.ndarray, rates: np.ndarray, base: np.ndarray) -> np.ndarray
         ratio = s / base[d] * rates[:, d] + (1 - s) / (1 - base[d]) * (1 - rates[:, d])
         scores[i] += np.log(ratio)
     return scores
-
-
-def _subtree_means(tree: Tree, labels: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """Return the mean of the known attributes of the rows at or below each node."""
-    sums = np.zeros((len(tree), A.shape[1]))
-    known = np.zeros_like(sums)
-    for begin in range(0, len(A), _BLOCK):
-        block = A[begin : begin + _BLOCK].astype(np.float64)
-        is_known = block == block
-        at = labels[begin : begin + _BLOCK]
-        for k in np.unique(at):
-            here = at == k
-            sums[k] += np.where(is_known[here], block[here], 0).sum(axis=0)
-            known[k] += is_known[here].sum(axis=0)
-    return tree.sum_up(sums) / np.maximum(tree.sum_up(known), 1)

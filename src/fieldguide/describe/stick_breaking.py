@@ -31,6 +31,7 @@ from fieldguide.describe import _moves, _sticks
 from fieldguide.describe._draws import seed_words
 from fieldguide.describe._node_parameters import Columns, fill_all_scores, make_nodes
 from fieldguide.describe.rows import AttributeRows
+from fieldguide.describe.tree import find_depth
 
 
 @dataclass(frozen=True)
@@ -412,14 +413,6 @@ def log_tree(sample: Sample, prior: StickPrior) -> float:
         _sticks.log_stops(alpha, decay, prior.max_depth, sample.depth(), n_here, n_all)
         + _sticks.log_branches(gamma, sample.parent, n_here, n_all)
     )
-
-
-def find_depth(parent: np.ndarray) -> np.ndarray:
-    """Return the number of edges from the root to each node."""
-    depth = np.zeros(len(parent), dtype=np.int64)
-    for k in range(1, len(parent)):
-        depth[k] = depth[parent[k]] + 1
-    return depth
 
 
 def subtree_sizes(parent: np.ndarray) -> np.ndarray:

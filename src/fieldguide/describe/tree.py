@@ -1,9 +1,10 @@
 """The shape of a tree, as every method of this folder returns it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+_BLOCK = 4096  # rows at a time
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,24 @@ class Tree:
         return totals
 
 
-def ancestor_matrix(parent: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return 1 where the node of a column is that of the row or above it, (n_nodes, n_nodes)."""
-    is_above = np.eye(len(parent))
-    for node in range(1, len(parent)):
-        is_above[node] += is_above[parent[node]]
-    return is_above
+def find_depth(parent: np.ndarray) -> np.ndarray:
+    """Return the number of edges from the root to each node, whose parent precedes it."""
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for k in range(1, len(parent)):
+        depth[k] = depth[parent[k]] + 1
+    return depth
+
+
+def subtree_means(tree: Tree, labels: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return the mean of the known attributes of the rows at or below each node."""
+    sums = np.zeros((len(tree), A.shape[1]))
+    known = np.zeros_like(sums)
+    for begin in range(0, len(A), _BLOCK):
+        block = A[begin : begin + _BLOCK].astype(np.float64)
+        is_known = block == block
+        at = labels[begin : begin + _BLOCK]
+        for k in np.unique(at):
+            here = at == k
+            sums[k] += np.where(is_known[here], block[here], 0).sum(axis=0)
+            known[k] += is_known[here].sum(axis=0)
+    return tree.sum_up(sums) / np.maximum(tree.sum_up(known), 1)

@@ -5,18 +5,13 @@ detector is believed where it ranks held-out specimens well. On the embedded col
 more of the attributes of held-out specimens than a vote of the nearest does, and more precisely.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from fieldguide._files import replacing, write_json
 from fieldguide.describe import AttributeDetectors
-from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 
 LEAST_AUC = 0.75  # held-out area under the ROC curve from which on a detector is believed
@@ -78,27 +73,23 @@ def fill_annotation(
 def save_annotation(annotation: Annotation, folder: Path) -> None:
     """Write the detectors below the folder of a guide."""
     arrays, settings = annotation.detectors.to_state()
-    with replacing(folder / f"{files.ANNOTATION}.safetensors") as temporary:
-        save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, temporary)
-    write_json(folder / f"{files.ANNOTATION}.json", {**settings, "names": list(annotation.trained)})
+    names = list(annotation.trained)
+    files.write_model(folder, files.ANNOTATION, arrays, {**settings, "names": names})
 
 
 def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
     """Return the detectors of a guide, or None where it has none."""
-    path = folder / f"{files.ANNOTATION}.safetensors"
-    if not path.exists():
+    if not (folder / f"{files.ANNOTATION}.safetensors").exists():
         return None
-    try:
-        settings = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        detectors = AttributeDetectors.from_state(load_file(path), settings)
+
+    def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Annotation:
+        detectors = AttributeDetectors.from_state(arrays, settings)
         names = [str(name) for name in settings["names"]]
         if len(names) != detectors.n_attributes_ or detectors.n_features_in_ != n_columns:
             raise ValueError("its parts do not fit together")
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
-        raise GuideError(
-            f"The detectors {str(path)!r} cannot be read ({error}); build the guide again."
-        ) from None
-    return _believe(detectors, names)
+        return _believe(detectors, names)
+
+    return files.read_model(folder, files.ANNOTATION, "detectors", make)
 
 
 def _believe(detectors: AttributeDetectors, names: Sequence[str]) -> Annotation:

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
 from scipy.special import softmax
 
 from fieldguide._check import check_choice
-from fieldguide._files import replacing, write_json
+from fieldguide._files import write_json
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.network import Network
@@ -188,9 +187,7 @@ def _describe(
         save_annotation(annotation, stage)
     if key is not None:
         arrays, state = key.to_state()
-        with replacing(stage / f"{files.KEY}.safetensors") as temporary:
-            save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, temporary)
-        write_json(stage / f"{files.KEY}.json", {"type": type(key).__name__, **state})
+        files.write_model(stage, files.KEY, arrays, {"type": type(key).__name__, **state})
     confusions = sorted(count_confusions(table.kinds, answers).items(), key=lambda p: (-p[1], p[0]))
     return {
         "format": files.FORMAT,

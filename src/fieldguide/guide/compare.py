@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from fieldguide.describe.tree import ancestor_matrix
 from fieldguide.errors import GuideError
+from fieldguide.metrics.trees import ancestor_matrix
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide

@@ -18,13 +18,18 @@ the others are moved into place, and the new ``guide.json`` comes last: a folder
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
-from fieldguide._files import write_json
+from fieldguide._files import replacing, write_json
 from fieldguide.errors import GuideError
+
+Model = TypeVar("Model")
 
 FORMAT = 1
 STAGE = ".next"
@@ -35,6 +40,32 @@ WORDS = "models/words.json"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
+
+
+def write_model(
+    folder: Path, name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any]
+) -> None:
+    """Write a fitted model: its arrays as safetensors, the rest as JSON."""
+    with replacing(folder / f"{name}.safetensors") as temporary:
+        save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, temporary)
+    write_json(folder / f"{name}.json", settings)
+
+
+def read_model(
+    folder: Path,
+    name: str,
+    what: str,
+    make: Callable[[dict[str, np.ndarray], dict[str, Any]], Model],
+) -> Model:
+    """Return what ``make`` makes of the arrays and settings of a model; ``what`` names it."""
+    path = folder / f"{name}.safetensors"
+    try:
+        settings = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        return make(load_file(path), settings)
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+        raise GuideError(
+            f"The {what} {str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
 
 
 def feature_file(name: str) -> str:

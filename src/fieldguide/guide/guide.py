@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from fieldguide.collection import Collection, read_picture, to_rgb_array
@@ -528,16 +526,13 @@ class Guide:
 
     @cached_property
     def _key(self) -> Any:
-        path = self.folder / f"{files.KEY}.safetensors"
-        if not path.exists():
+        if not (self.folder / f"{files.KEY}.safetensors").exists():
             return None
-        settings = _read_json(self.folder / f"{files.KEY}.json")
-        try:
-            return _KEYS[settings["type"]].from_state(load_file(path), settings)
-        except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
-            raise GuideError(
-                f"The key {str(path)!r} cannot be read ({error}); build the guide again."
-            ) from None
+
+        def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
+            return _KEYS[settings["type"]].from_state(arrays, settings)
+
+        return files.read_model(self.folder, files.KEY, "key", make)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -11,16 +11,14 @@ can be interrupted, and rows of unchanged images are taken from the earlier guid
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from fieldguide._files import replacing, write_json
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
@@ -153,22 +151,14 @@ def save_stack(stack: FeatureStack, folder: Path) -> str:
     for name in sorted(arrays):
         digest.update(name.encode())
         digest.update(arrays[name].tobytes())
-    with replacing(folder / f"{files.STACK}.safetensors") as temporary:
-        save_file(arrays, temporary)
-    write_json(folder / f"{files.STACK}.json", settings)
+    files.write_model(folder, files.STACK, arrays, settings)
     return digest.hexdigest()
 
 
 def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
     """Return the stack of a guide."""
-    path = folder / f"{files.STACK}.safetensors"
-    try:
-        settings = json.loads((folder / f"{files.STACK}.json").read_text(encoding="utf-8"))
-        return FeatureStack.from_state(load_file(path), settings, n_jobs=n_jobs)
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
-        raise GuideError(
-            f"The features {str(path)!r} cannot be read ({error}); build the guide again."
-        ) from None
+    make = partial(FeatureStack.from_state, n_jobs=n_jobs)
+    return files.read_model(folder, files.STACK, "features", make)
 
 
 def _find_known(

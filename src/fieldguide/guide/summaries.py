@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fieldguide.describe import DescribedTree
+from fieldguide.describe.tree import find_depth
 from fieldguide.guide.views import Branch, Kind, Word
 
 N_EXEMPLARS = 12
@@ -59,12 +60,11 @@ def make_branches(
     parent, labels = described.parent, described.labels
     n_nodes = len(parent)
     children: list[list[int]] = [[] for _ in range(n_nodes)]
-    depth = [0] * n_nodes
+    depth = find_depth(parent).tolist()
     members = [np.flatnonzero(labels == node) for node in range(n_nodes)]
     here = [len(rows) for rows in members]
     for node in range(1, n_nodes):
         children[parent[node]].append(node)
-        depth[node] = depth[parent[node]] + 1
     for node in range(n_nodes - 1, 0, -1):
         members[parent[node]] = np.concatenate([members[parent[node]], members[node]])
     branches = []

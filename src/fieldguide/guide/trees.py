@@ -36,7 +36,7 @@ from fieldguide.describe import (
     load_chains,
     save_chains,
 )
-from fieldguide.describe.stick_breaking import find_depth
+from fieldguide.describe.tree import find_depth
 from fieldguide.errors import FieldguideError
 from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import load_vocabulary

@@ -113,6 +113,18 @@ def taxonomy_distances(kinds: Sequence[Any], taxonomy: Taxonomy) -> np.ndarray:
     return result
 
 
+def ancestor_matrix(parent: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return 1 where the node of a column is that of the row or above it, (n_nodes, n_nodes).
+
+    A parent precedes its children; that of a root is -1.
+    """
+    is_above = np.eye(len(parent))
+    for node, above in enumerate(parent):
+        if above >= 0:
+            is_above[node] += is_above[above]
+    return is_above
+
+
 def _count(labels: Any, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray, list]:
     """Return rows by node and kind, the nodes in use, and the kinds."""
     labels, y = np.asarray(labels), np.asarray(y)
@@ -139,10 +151,6 @@ def _node_distances(parent: np.ndarray, nodes: np.ndarray, owner: str) -> np.nda
             f"labels of {owner} must be nodes of the tree, 0 to {len(parent) - 1}; "
             f"got {nodes.tolist()[-1]!r}."
         )
-    is_above = np.eye(len(parent), dtype=np.float64)
-    for k in range(len(parent)):
-        if parent[k] >= 0:
-            is_above[k] += is_above[parent[k]]
-    above = is_above[nodes]
+    above = ancestor_matrix(parent)[nodes]
     depth = above.sum(axis=1)
     return depth[:, None] + depth - 2 * (above @ above.T)

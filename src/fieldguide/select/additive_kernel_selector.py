@@ -16,15 +16,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide.select._additive_modes import MODES, Answer, ExactMode, LargeMode
 from fieldguide.select.additive_pricing import OPERATIONS
+from fieldguide.select.voting import VotingSelector, number_classes
 from fieldguide.svm import warn_open_gaps
 from fieldguide.svm.folds import deal_folds
 
@@ -43,7 +42,7 @@ class PathPoint(NamedTuple):
     gap: float  # the largest
 
 
-class AdditiveKernelSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
+class AdditiveKernelSelector(VotingSelector):
     """Select the bins of histograms that separate kinds, together with an SVM on them.
 
     Parameters
@@ -176,28 +175,16 @@ class AdditiveKernelSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             points.append(PathPoint(float(value), weights, n_selected, objective, gap))
         return points
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the margin of each class, (n, n_classes); for two classes one, (n,).
+    def _score(self, X: Any) -> np.ndarray:
+        return np.column_stack([function.evaluate(X) for function in self.functions_])
 
-        The margin of two classes is positive for the second.
-        """
+    def _read_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
         )
         self._check_values(X)
-        margins = np.column_stack([function.evaluate(X) for function in self.functions_])
-        return margins[:, 0] if len(self.classes_) == 2 else margins
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row."""
-        margins = self.decision_function(X)
-        best = (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
-        return self.classes_[best]
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(np.atleast_2d(self.weights_).any(axis=0))
+        return X
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         self._check_arguments()
@@ -205,13 +192,7 @@ class AdditiveKernelSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
         )
         self._check_values(X)
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidArgument(
-                "AdditiveKernelSelector needs at least 2 classes; the data has 1 class, "
-                f"{self.classes_[0]!r}."
-            )
+        self.classes_, index = number_classes("AdditiveKernelSelector", y)
         return X, index
 
     def _check_arguments(self) -> None:

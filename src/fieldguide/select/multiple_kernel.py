@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
@@ -24,6 +23,7 @@ from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.select._multiple_weights import lower_bound, solve_weights
 from fieldguide.select.additive_kernel_selector import list_sides
 from fieldguide.select.additive_pricing import snap
+from fieldguide.select.voting import number_classes
 from fieldguide.svm import solve_kernel, warn_open_gaps
 from fieldguide.svm.functions import WITH_GAMMA
 
@@ -98,13 +98,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
         check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidArgument(
-                "MultipleKernelClassifier needs at least 2 classes; the data has 1 class, "
-                f"{self.classes_[0]!r}."
-            )
+        self.classes_, index = number_classes("MultipleKernelClassifier", y)
         self._blocks = self._read_blocks(X)
         self.block_names_ = [block.name for block in self._blocks]
         grams = [block.gram(block.rows) for block in self._blocks]

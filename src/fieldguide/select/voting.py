@@ -58,14 +58,19 @@ class VotingSelector(SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
     def _read_training_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and a class number for each."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), order="C")
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidArgument(
-                f"{type(self).__name__} needs rows of at least 2 classes; y has 1 class, "
-                f"{self.classes_[0]!r}: add another."
-            )
+        self.classes_, index = number_classes(type(self).__name__, y)
         return X, index
+
+
+def number_classes(owner: str, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, at least two, and the number of each row's."""
+    check_classification_targets(y)
+    classes, index = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidArgument(
+            f"{owner} needs rows of at least 2 classes; y has 1 class, {classes[0]!r}: add another."
+        )
+    return classes, index
 
 
 def fold_two_classes(values: np.ndarray, n_classes: int) -> np.ndarray:

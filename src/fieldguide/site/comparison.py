@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fieldguide.guide.compare import Comparison, Pair, compare_guides, word_comparison
+from fieldguide.guide.compare import Comparison, Pair, word_comparison
 from fieldguide.guide.views import Specimen
 from fieldguide.site.phrases import alternative_text, tree_name
 from fieldguide.site.pictures import embed_picture
@@ -28,9 +28,8 @@ class Way:
     pictures: list[tuple[str, str]]  # data address and words
 
 
-def compare_on_page(first: "Guide", second: "Guide") -> str:
+def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> str:
     """Return a page, in one file, that compares the trees of two guides."""
-    comparison = compare_guides(first, second)
     sheet = (ASSETS / "style.css").read_text(encoding="utf-8")
     return (
         make_environment()

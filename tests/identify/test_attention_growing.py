@@ -271,6 +271,23 @@ def test_the_cap_on_nodes_says_so():
     assert_same(exact, whole)
 
 
+def test_before_the_cap_rows_stop_going_both_ways():
+    X, index = draw_kinds(2, 20, per_class=20, noise=1.0)
+    binned = bin_features(X)
+    free = grow_attention_tree(binned, index, 20, delta=0.8)
+    tree, two = (
+        grow_attention_tree(binned, index, 20, delta=0.8, max_nodes=200, n_jobs=n) for n in (1, 2)
+    )
+    strict = grow_attention_tree(binned, index, 20, delta=0.5)
+    assert strict.n_nodes < tree.n_nodes <= 200 < free.n_nodes
+    assert tree.is_capped
+    assert CAPPED not in tree.leaf_cause
+    n_hard = np.array([len(tree.hard_rows(node)) for node in range(tree.n_nodes)])
+    assert n_hard[0] == len(free.hard_rows(0)) > 0
+    assert not n_hard[tree.depth > 4].any()
+    assert_same(tree, two)
+
+
 def test_nearly_equal_children_end_the_growing():
     X, index = draw_kinds(3, 6, per_class=20, noise=1.5)
     binned = bin_features(X)

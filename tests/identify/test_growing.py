@@ -92,21 +92,44 @@ def test_every_class_is_reached_along_its_own_sides(seed, n):
             assert (plan.sets[end] if end >= 0 else (-1 - end,)) == child
 
 
-def test_the_cap_ends_the_growth():
+def random_halves(rng):
+    def halves(classes):
+        colors = np.where(rng.random(len(classes)) < 0.5, -1, 1).astype(np.int8)
+        colors[0], colors[-1] = -1, 1
+        return Split(colors)
+
+    return halves
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 14), max_nodes=st.integers(1, 120))
+def test_there_are_never_more_nodes_than_the_cap(seed, n, max_nodes):
+    rng = np.random.default_rng(seed)
+    free, _ = grow(n, random_split(np.random.default_rng(seed)), random_split(rng), max_nodes=10**6)
+    plan, is_capped = grow(
+        n, random_split(np.random.default_rng(seed)), random_halves(rng), max_nodes=max_nodes
+    )
+    assert len(plan.sets) <= max(max_nodes, n - 1)
+    assert {c for leaf in plan.leaves for c in leaf} == set(range(n))
+    assert all(len(leaf) == 1 for leaf in plan.leaves)
+    if not is_capped:
+        assert plan.sets == free.sets
+
+
+def test_the_cap_is_used_from_the_root_on():
     def relaxed(classes):
         colors = np.zeros(len(classes), dtype=np.int8)
         colors[0], colors[-1] = -1, 1
         return Split(colors)
 
-    def halves(classes):
-        return Split(np.where(np.arange(len(classes)) < len(classes) // 2, -1, 1).astype(np.int8))
-
-    plan, is_capped = grow(12, relaxed, halves, max_nodes=10**6)
+    halves = random_halves(np.random.default_rng(0))
+    plan, is_capped = grow(12, relaxed, halves, max_nodes=66)
     assert len(plan.sets) == 66
     assert not is_capped
-    plan, is_capped = grow(12, relaxed, halves, max_nodes=5)
+    plan, is_capped = grow(12, relaxed, halves, max_nodes=21)
     assert is_capped
-    assert len(plan.sets) < 66
+    assert (plan.colors()[0] == 0).sum() == 10  # 1 node, and two sets of 11 classes with 10 each
+    assert (plan.colors()[1:] != 0).all()
 
 
 def test_a_depth_ends_the_growth_in_sets():

@@ -37,6 +37,7 @@ from fieldguide.svm import Question
 
 # Why a leaf is a leaf.
 PURE, FEW, DEEP, UNPARTED, STALLED, CAPPED, PRUNED = range(7)
+_NODES_PER_CLASS = 3  # of a tree where nobody goes both ways: 1.5 to 3.8 in what we grew
 
 Decide = Callable[[Question, np.ndarray], np.ndarray]
 Judge = Callable[[Question, np.ndarray], float]
@@ -64,7 +65,7 @@ class AttentionTree(NamedTuple):
     leaf_start: np.ndarray  # (n_leaves + 1,)
     leaf_rows: np.ndarray  # int32
     leaf_cause: np.ndarray  # (n_leaves,) int8: PURE to PRUNED
-    is_capped: bool  # whether the cap on nodes ended the growing
+    is_capped: bool  # whether the cap on nodes kept rows from going both ways, or ended the growing
 
     @property
     def n_nodes(self) -> int:
@@ -194,7 +195,9 @@ def grow_attention_tree(
         nears 1, nearly all rows go both ways, and children are like their parents. One large
         child alone is progress: its sister has taken a few easy rows away.
     max_nodes : int
-        Once there are so many nodes, what still waits is a leaf, and ``is_capped`` is True.
+        Rows go both ways only as long as what then waits can be grown within so many nodes,
+        counting three for each class of a part; afterwards nobody does, as for ``delta`` ½. Should
+        that not be enough, what still waits is a leaf. In both cases ``is_capped`` is True.
     decide : callable, optional
         Takes the problem of a node and the rows of the node, and returns p(right) of each: the
         children then receive the rows as it says, and not as the boosted classifier does. It is
@@ -239,12 +242,26 @@ def grow_attention_tree(
     pending = [_Waiting(order, own[order], 1, -1, False)]
     nodes: list[tuple[_Waiting, _Split]] = []
     leaves: list[tuple[_Waiting, int]] = []
+    n_expected = grower.expect_nodes(order)
+    is_capped = False
     while pending and len(nodes) < max_nodes:
         room = max_nodes - len(nodes)
         wave, pending = pending[:room], pending[room:]
-        # A wave of few nodes leaves threads free for their features.
-        split = partial(grower.split, n_threads=max(1, effective_n_jobs(n_jobs) // len(wave)))
-        for part, found in zip(wave, map_in_order(split, wave, n_jobs=n_jobs), strict=True):
+        made = grower.split_all(wave, n_jobs)
+        refused = []
+        for place, (part, found) in enumerate(zip(wave, made, strict=True)):
+            n_more = grower.expect_more(part, found)
+            if n_more > 0 and n_expected + n_more > max_nodes and grower.delta > 0.5:
+                refused.append(place)
+            else:
+                n_expected += n_more
+        if refused:
+            is_capped, grower = True, grower._replace(delta=0.5)
+            again = grower.split_all([wave[place] for place in refused], n_jobs)
+            for place, found in zip(refused, again, strict=True):
+                made[place] = found
+                n_expected += grower.expect_more(wave[place], found)
+        for part, found in zip(wave, made, strict=True):
             if isinstance(found, int):
                 leaves.append((part, found))
                 continue
@@ -254,7 +271,7 @@ def grow_attention_tree(
     for part in pending:
         cause = grower.find_end(part)
         leaves.append((part, CAPPED if cause is None else cause))
-    return _to_tree(nodes, leaves, index, n_classes)
+    return _to_tree(nodes, leaves, index, n_classes, is_capped)
 
 
 def split_once(
@@ -274,7 +291,7 @@ def split_once(
         for is_right, part in enumerate(parts)
     ]
     split = _Split(labels, parts[0], parts[1], -1, 0, 0)
-    return _to_tree([(node, split)], leaves, index, n_classes)
+    return _to_tree([(node, split)], leaves, index, n_classes, False)
 
 
 def prune_attention_tree(
@@ -388,6 +405,23 @@ class _Grower(NamedTuple):
             return DEEP
         return FEW if len(part.rows) < self.min_samples else None
 
+    def expect_nodes(self, rows: np.ndarray) -> int:
+        """Return how many nodes a tree of these rows may have if none goes both ways."""
+        return _NODES_PER_CLASS * (len(np.unique(self.class_of[rows])) - 1)
+
+    def expect_more(self, part: _Waiting, found: _Split | int) -> int:
+        """Return how many nodes more than before are expected once a part is split so."""
+        before = self.expect_nodes(part.rows)
+        if isinstance(found, int):
+            return -before
+        return 1 + sum(self.expect_nodes(rows) for rows, _ in (found.left, found.right)) - before
+
+    def split_all(self, wave: list[_Waiting], n_jobs: int) -> list[_Split | int]:
+        """Return how each part is split, or why it is a leaf."""
+        # A wave of few nodes leaves threads free for their features.
+        split = partial(self.split, n_threads=max(1, effective_n_jobs(n_jobs) // len(wave)))
+        return list(map_in_order(split, wave, n_jobs=n_jobs))
+
     def split(self, part: _Waiting, n_threads: int) -> _Split | int:
         """Return how a part is split, or why it is a leaf."""
         cause = self.find_end(part)
@@ -465,6 +499,7 @@ def _to_tree(
     leaves: list[tuple[_Waiting, int]],
     index: np.ndarray,
     n_classes: int,
+    is_capped: bool,
 ) -> AttentionTree:
     """Return nodes and leaves as arrays."""
     children = np.zeros((len(nodes), 2), dtype=np.int32)
@@ -497,7 +532,7 @@ def _to_tree(
         leaf_start=leaf_start,
         leaf_rows=places,
         leaf_cause=np.array([cause for _, cause in leaves], dtype=np.int8),
-        is_capped=any(cause == CAPPED for _, cause in leaves),
+        is_capped=is_capped or any(cause == CAPPED for _, cause in leaves),
     )
 
 

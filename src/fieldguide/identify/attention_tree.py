@@ -98,7 +98,8 @@ class AttentionTreeClassifier(TreeKey):
         Of kernel nodes: how much held-out accuracy of a node may be given up for fewer support
         vectors; by default every node has the same C.
     max_nodes : int
-        Once there are so many nodes, what is left are leaves, and a warning says so.
+        The most nodes. Where rows that go both ways would take the tree beyond, none does from
+        there on; what is left when there are so many are leaves. A warning says so.
     C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
 n_jobs, random_state
         As of every tree key; see :class:`TreeKey`. Boosting works on the columns of the rows for
@@ -377,8 +378,8 @@ n_jobs, random_state
         owner = type(self).__name__
         if tree.is_capped:
             warnings.warn(
-                f"{owner} has {tree.n_nodes} nodes: max_nodes was reached, and what was left are "
-                "leaves of several classes; lower delta, or raise max_nodes.",
+                f"{owner} has {tree.n_nodes} nodes: max_nodes was reached, and from then on no row "
+                "went both ways; lower delta, or raise max_nodes.",
                 FieldguideWarning,
                 stacklevel=6,
             )

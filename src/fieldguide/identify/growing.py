@@ -102,22 +102,37 @@ def grow(
 ) -> tuple[Plan, bool]:
     """Split sets of classes until one class is left everywhere; say whether the cap was met.
 
-    Once ``max_nodes`` sets are known, ``force`` splits the others: it lets no class go both ways,
-    so that the graph below them is a tree and ends. Sets that are still whole after ``max_depth``
-    splits are leaves.
+    ``force`` lets no class go both ways, so that a set of m classes ends in m − 1 nodes. A split
+    is taken only if the sets that would then be known can still end so within ``max_nodes``;
+    otherwise the set, and all that is found later, is split by ``force``. There are thus never
+    more nodes than ``max_nodes``, or one less than classes if that is more. Sets that are still
+    whole after ``max_depth`` splits are leaves.
     """
     whole = tuple(range(n_classes))
     splits: dict[Classes, Split] = {}
     pending, known = [whole], {whole}
+    n_ended = n_classes - 1  # nodes, if every set known now were split by force
     depth, is_capped = 0, False
     while pending and depth != max_depth:
         pending = [classes for classes in pending if len(classes) > 1]
-        is_capped |= len(splits) + len(pending) > max_nodes
         made = list(map_in_order(force if is_capped else split, pending, n_jobs=n_jobs))
-        splits.update(zip(pending, made, strict=True))
-        found = [child for classes in pending for child in children(classes, splits[classes])]
-        pending = [child for child in dict.fromkeys(found) if child not in known]
-        known.update(pending)
+        refused = []
+        for classes, proposed in zip(pending, made, strict=True):
+            found = set(children(classes, proposed)) - known
+            n_more = sum(len(child) - 1 for child in found) - (len(classes) - 2)
+            if n_ended + n_more > max_nodes and n_more > 0:
+                refused.append(classes)
+                continue
+            splits[classes] = proposed
+            known |= found
+            n_ended += n_more
+        if refused:
+            is_capped = True
+            made = list(map_in_order(force, refused, n_jobs=n_jobs))
+            splits.update(zip(refused, made, strict=True))
+        every = [child for classes in pending for child in children(classes, splits[classes])]
+        known.update(every)
+        pending = [child for child in dict.fromkeys(every) if child not in splits]
         depth += 1
     # A child is a smaller set than its parent: from the largest on, every edge leads onward.
     order = sorted(splits, key=lambda classes: (-len(classes), classes))

@@ -50,7 +50,8 @@ class RelaxedHierarchyClassifier(TreeKey):
         Colourings to start from: the spectral bipartition of the class means, then pairs of
         distant classes.
     max_nodes : int
-        Once so many nodes are known, no class goes both ways any more, and a warning says so.
+        The most nodes, unless the classes need more. Where classes that go both ways would take
+        the graph beyond, none does from there on, and a warning says so.
     C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
 n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.

@@ -357,28 +357,67 @@ def searches_of(key: Any) -> dict[str, dict]:
     return {"greedy": {"search": "greedy"}, "best-first": {"search": "best_first"}, **lists}
 
 
+SHOWN = ("greedy", "best-first", "shortlist, auto", "shortlist, 5.0")
+
+
 def table(result: dict) -> str:
-    lines = [
-        "| data | key | search | splits | accuracy | minus one-vs-all | RC | nodes | fit s |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    """Return a table for each representation, and one of every tolerance of the shortlists."""
     cells = result["cells"]
     flat = {(c["data"], c["split"]): c["accuracy"] for c in cells if c["key"] == "one-vs-all"}
-    groups: dict[tuple, list[dict]] = {}
+    groups: dict[tuple[str, str], dict[str, list[dict]]] = {}
     for cell in cells:
-        groups.setdefault((cell["data"], cell["key"], cell["search"]), []).append(cell)
-    for (data, key, search), rows in sorted(groups.items(), key=lambda item: item[0][0]):
-        mean = {what: np.mean([row[what] for row in rows]) for what in MEASURED}
-        apart = np.array([row["accuracy"] - flat[row["data"], row["split"]] for row in rows])
-        lines.append(
-            f"| {data} | {key} | {search} | {len(rows)} | {mean['accuracy']:.3f} "
-            f"| {apart.mean():+.3f} ± {interval(apart):.3f} | {mean['rc']:.3f} "
-            f"| {mean['n_nodes']:.0f} | {mean['fit_s']:.1f} |"
+        groups.setdefault((cell["data"], cell["key"]), {}).setdefault(cell["search"], []).append(
+            cell
         )
+    parts = [
+        tabulate(name, {key: rows for (data, key), rows in groups.items() if data == name}, flat)
+        for name in dict.fromkeys(data for data, _ in groups)
+    ]
+    lines = [
+        "| data | key | shortlist, τ | accuracy | minus one-vs-all | RC |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (data, key), searches in groups.items():
+        for search, rows in searches.items():
+            if key in SHORTLISTED and search.startswith("shortlist") and search not in SHOWN:
+                accuracy = np.mean([row["accuracy"] for row in rows])
+                tolerance = search.removeprefix("shortlist, ")
+                lines.append(
+                    f"| {data} | {key} | {tolerance} | {accuracy:.3f} | {judge_rows(rows, flat)} |"
+                )
+    return "\n\n".join([*parts, "\n".join(lines)])
+
+
+def tabulate(name: str, keys: dict[str, dict[str, list[dict]]], flat: dict) -> str:
+    """Return the table of one representation: a row for each key, two columns for each search."""
+    n_splits = max(len(rows) for searches in keys.values() for rows in searches.values())
+    level = np.mean([accuracy for (data, _), accuracy in flat.items() if data == name])
+    lines = [
+        f"{name}; one-vs-all {level:.3f}:",
+        "",
+        f"| key (nodes) |{''.join(f' {search} | RC |' for search in SHOWN)} fit, s |",
+        f"|---|{'---|---|' * len(SHOWN)}---|",
+    ]
+    for key, searches in keys.items():
+        first = next(iter(searches.values()))
+        n_nodes, fit_s = (np.mean([row[what] for row in first]) for what in ("n_nodes", "fit_s"))
+        size = f" ({n_nodes:,.0f})" if n_nodes else ""
+        fewer = f", {len(first)} splits" if len(first) < n_splits else ""
+        columns = [
+            judge_rows(searches.get(search, searches.get("", []) if i == 0 else []), flat)
+            for i, search in enumerate(SHOWN)
+        ]
+        lines.append(f"| {key}{size}{fewer} | {' | '.join(columns)} | {fit_s:.1f} |")
     return "\n".join(lines)
 
 
-MEASURED = ("accuracy", "rc", "n_nodes", "fit_s")
+def judge_rows(rows: list[dict], flat: dict) -> str:
+    """Return accuracy minus that of one-vs-all, and RC, as two columns."""
+    if not rows:
+        return " | "
+    apart = np.array([row["accuracy"] - flat[row["data"], row["split"]] for row in rows])
+    difference = f"{apart.mean():+.3f} ± {interval(apart):.3f}".replace("-", "−")
+    return f"{difference} | {np.mean([row['rc'] for row in rows]):.3f}"
 
 
 def interval(apart: np.ndarray) -> float:

@@ -51,6 +51,8 @@ PROBLEMS = (
     "additive_table",
     "region_selection",
     "region_speed",
+    "clip_selection",
+    "clip_regions",
 )
 
 

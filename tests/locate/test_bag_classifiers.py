@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from fieldguide.errors import FieldguideError, FieldguideWarning
 from fieldguide.kernels import KERNELS, AdditiveKernelMap
-from fieldguide.locate import MISVM, MILBoost, RegionSelector, to_regions
+from fieldguide.locate import CRANE, MISVM, MILBoost, RegionSelector, to_regions
 from fieldguide.locate.finding import score_bags
 from fieldguide.locate.kernel_bags import choose_clearly_better
 from fieldguide.locate.mil_boost import bin_columns, boost, log_likelihood, slopes
@@ -21,8 +21,9 @@ ESTIMATORS = [
     RegionSelector("rbf", C=5.0, cap=1.0),
     MISVM("intersection", C=5.0),
     MILBoost(n_rounds=20),
+    CRANE(n_nearest=3),
 ]
-IDS = ["chi2", "linear", "cv-map", "rbf", "MISVM", "MILBoost"]
+IDS = ["chi2", "linear", "cv-map", "rbf", "MISVM", "MILBoost", "CRANE"]
 
 
 def draw_bags(n_bags=24, classes=(-1, 1), d=8, seed=0):
@@ -273,6 +274,8 @@ def test_both_sides_of_two_classes_can_be_looked_for():
         (RegionSelector(C_negative="same"), "C_negative of RegionSelector"),
         (MISVM(max_iter=0), "max_iter of MISVM"),
         (MILBoost(n_bins=1000), "n_bins of MILBoost"),
+        (CRANE(n_nearest=0), "n_nearest of CRANE"),
+        (CRANE(metric="cosine"), "metric of CRANE must be one of"),
     ],
 )
 def test_bad_arguments_are_one_sentence(estimator, message):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
+from tests.reference.slow_clips import tube_overlap
 from tests.reference.slow_regions import curve_of_boxes
 
 from fieldguide._check import InvalidArgument
@@ -124,3 +125,39 @@ def test_bad_input_is_one_sentence(arguments, message):
         localization_curve(*arguments)
     with pytest.raises(InvalidArgument, match="overlap of localization_curve must be"):
         localization_curve([[[0, 0, 1, 1]]], [[]], [[]], overlap=0)
+
+
+BOX = st.tuples(*[st.integers(0, 6)] * 4).map(
+    lambda v: (min(v[0], v[2]), min(v[1], v[3]), max(v[0], v[2]), max(v[1], v[3]))
+)
+TUBE = st.lists(BOX, min_size=3, max_size=3)
+
+
+@given(TUBE, TUBE)
+def test_the_overlap_of_tubes_is_that_of_their_voxels(a, b):
+    found, truth = np.array([a], float), np.array([b], float)
+    expected = tube_overlap(a, b)
+    assert overlaps(found, truth)[0, 0] == pytest.approx(expected)
+    mask = np.zeros((1, 3, 6, 6), bool)
+    for t, (x0, y0, x1, y1) in enumerate(b):
+        mask[0, t, y0:y1, x0:x1] = True
+    assert overlaps(found, mask)[0, 0] == pytest.approx(expected)
+    assert overlaps(mask, found)[0, 0] == pytest.approx(expected)
+
+
+def test_the_curve_of_tubes():
+    """A find of half the frames of an object overlaps by half; NaN is a frame without it."""
+    truth = [[[[0, 0, 4, 4]] * 4], []]
+    half = [[0, 0, 4, 4], [0, 0, 4, 4], [np.nan] * 4, [0, 0, 0, 0]]
+    found, scores = [[half], [half]], [[0.4], [0.9]]
+    for overlap, precision in ((1 / 8, [0.0, 0.5]), (0.5, [0.0, 0.5]), (0.6, [0.0, 0.0])):
+        curve = localization_curve(truth, found, scores, overlap=overlap)
+        assert curve.precision.tolist() == precision
+        assert curve.average_precision == precision[-1]
+    assert corloc(truth[:1], found[:1], overlap=0.5) == 1
+    with pytest.raises(InvalidArgument, match="tubes of as many frames"):
+        localization_curve([[[[0, 0, 4, 4]] * 3]], found[:1], scores[:1])
+    with pytest.raises(InvalidArgument, match="as many as the frames of a mask"):
+        localization_curve([np.ones((1, 3, 4, 4), bool)], found[:1], scores[:1])
+    with pytest.raises(InvalidArgument, match="tubes of a box in each frame"):
+        localization_curve([np.full((1, 3, 4), np.inf)], found[:1], scores[:1])

@@ -2,12 +2,14 @@
 
 from fieldguide.features.bag_of_words import BagOfWords
 from fieldguide.features.classifier_pool import ClassifierPool
+from fieldguide.features.clips import optical_flow, read_clip
 from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.deep import DeepFeatures
 from fieldguide.features.dense_sift import DenseSIFT, dense_sift
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG, hog
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.words_plate import draw_words_plate
 
@@ -20,8 +22,11 @@ __all__ = [
     "FeatureStack",
     "Gist",
     "LocalBinaryPatterns",
+    "SpaceTimeWords",
     "SpatialHOG",
     "dense_sift",
     "draw_words_plate",
     "hog",
+    "optical_flow",
+    "read_clip",
 ]

@@ -98,7 +98,7 @@ class ColorHistogram(ImageTransformer):
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         rgb = np.ascontiguousarray(shrink(pixels, self.max_side_px))
-        bins, shares = _colour_table()
+        bins, shares = colour_table()
         parts = []
         for n in self.levels:
             counts = np.zeros((n, n, len(COLOUR_NAMES)))
@@ -158,7 +158,7 @@ def _share(values: np.ndarray, centres: list[float]) -> np.ndarray:
 
 
 @cache
-def _colour_table() -> tuple[np.ndarray, np.ndarray]:
+def colour_table() -> tuple[np.ndarray, np.ndarray]:
     """Return up to 8 bins and their shares for each colour of 5 bits a channel, (32768, 8)."""
     levels = (np.arange(32) * 8 + 3.5) / 255  # the middle of 8 values
     rgb = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)

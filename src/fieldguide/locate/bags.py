@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from fieldguide._check import InvalidArgument
 from fieldguide.locate.finding import Finding, find_objects, score_bags
 from fieldguide.locate.superpixels import Regions
+from fieldguide.locate.supervoxels import Supervoxels
+from fieldguide.locate.tubes import TubeFinding, find_tubes
 
 
 class Bags(NamedTuple):
@@ -78,14 +80,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[best]
 
     def locate(
-        self, bags: Sequence[Any], regions: Sequence[Regions], target: Any = None
-    ) -> list[Finding]:
+        self, bags: Sequence[Any], regions: Sequence[Regions | Supervoxels], target: Any = None
+    ) -> list[Finding | TubeFinding]:
         """Return where the objects of a class are: scores, mask and boxes of each picture.
 
         Parameters
         ----------
         bags : sequence of arrays of shape (m_i, n_features)
-        regions : sequence of Regions
+        regions : sequence of Regions, or of Supervoxels for clips
             Where the rows of each bag lie in the picture.
         target : class, optional
             Which class to look for; ``classes_[1]`` of two by default.
@@ -97,11 +99,14 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"bags; got {len(regions)}."
             )
         column = self._find_column(target)
-        found = []
+        found: list[Finding | TubeFinding] = []
         for places, values in zip(regions, scores, strict=True):
             turned = self._turn(values, column)
-            score = self._score_bags(turned, np.array([0, len(turned)]))[0]
-            found.append(find_objects(places, turned)._replace(score=float(score)))
+            score = float(self._score_bags(turned, np.array([0, len(turned)]))[0])
+            if isinstance(places, Supervoxels):
+                found.append(find_tubes(places, turned)._replace(score=score))
+            else:
+                found.append(find_objects(places, turned)._replace(score=score))
         return found
 
     @abstractmethod

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fieldguide._check import InvalidArgument
 from fieldguide.locate.superpixels import Regions
+from fieldguide.locate.supervoxels import Supervoxels
 
 
 class Finding(NamedTuple):
@@ -71,7 +72,7 @@ def find_objects(
     return Finding(score_bag(scores), scores, mask, boxes[order], box_scores[order])
 
 
-def connect(regions: Regions, is_found: np.ndarray) -> list[np.ndarray]:
+def connect(regions: Regions | Supervoxels, is_found: np.ndarray) -> list[np.ndarray]:
     """Return the regions of each connected piece of those found."""
     a, b = regions.adjacency.T
     joined = is_found[a] & is_found[b]

@@ -208,14 +208,12 @@ def merge_regions(labels: np.ndarray, strength: np.ndarray, n_regions: int) -> n
 def count_boundaries(labels: np.ndarray, strength: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (a, b, sides) of each pair of neighbours, a < b, and its sum of edge strength.
 
-    A side lies between two pixels above or beside each other; its strength is their mean.
+    A side lies between two pixels beside each other along any axis; its strength is their mean.
     """
     m = int(labels.max()) + 1
     codes, values = [], []
-    for one, other in (
-        ((slice(None), slice(1, None)), (slice(None), slice(None, -1))),
-        ((slice(1, None), slice(None)), (slice(None, -1), slice(None))),
-    ):
+    for axis in reversed(range(labels.ndim)):
+        one, other = ((slice(None),) * axis + (part,) for part in (slice(1, None), slice(None, -1)))
         a, b = labels[one], labels[other]
         is_side = a != b
         low, high = np.minimum(a, b)[is_side], np.maximum(a, b)[is_side]

@@ -2,6 +2,9 @@
 
     overlap(a, b) = area of a ∩ b / area of a ∪ b
 
+In a clip, shapes are tubes (a box in every frame) or masks of all frames, and areas are volumes:
+sums over the frames.
+
 What was found is looked at from the surest on, over all pictures together. A find is right if its
 overlap with an object of its picture that no surer find has taken is at least the one asked for;
 each object is taken once, by its best free find. A picture may hold no object: all that is found in
@@ -31,14 +34,15 @@ class LocalizationCurve(NamedTuple):
 def localization_curve(
     truth: Sequence[Any], found: Sequence[Any], scores: Sequence[Any], *, overlap: float = 0.5
 ) -> LocalizationCurve:
-    """Return precision against recall of boxes or masks found in pictures.
+    """Return precision against recall of boxes or masks found in pictures, or tubes in clips.
 
     Parameters
     ----------
     truth : sequence over n pictures
         The objects of each: boxes of shape (k, 4) as x0, y0, x1, y1, or masks of shape
         (k, height, width), bool. A box stands for the pixels whose middle lies in it where masks
-        are found.
+        are found. Of a clip: tubes of shape (k, n_frames, 4), with a box of no area or of NaN
+        in a frame without the object, or masks of shape (k, n_frames, height, width).
     found : sequence over n pictures
         What was found in each, boxes or masks likewise; masks may not be compared by box.
     scores : sequence over n pictures
@@ -115,60 +119,81 @@ def corloc(truth: Sequence[Any], found: Sequence[Any], *, overlap: float = 0.5) 
 
 
 def overlaps(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return intersection over union of each find and object, boxes or masks, (n_found, n_truth).
+    """Return intersection over union of each find and object, (n_found, n_truth).
+
+    Shapes are boxes or masks of a picture, or tubes or masks of a clip.
 
     Examples
     --------
     >>> import numpy as np
     >>> overlaps(np.array([[0.0, 0, 4, 2]]), np.array([[2.0, 0, 6, 2], [8, 8, 9, 9]]))
     array([[0.33333333, 0.        ]])
+    >>> overlaps(np.array([[[0.0, 0, 4, 2], [0, 0, 4, 2]]]), np.array([[[0.0, 0, 4, 2], [0] * 4]]))
+    array([[0.5]])
     """
     if not len(found) or not len(truth):
         return np.zeros((len(found), len(truth)))
-    if found.ndim == 3 or truth.ndim == 3:
-        shape = found.shape[1:] if found.ndim == 3 else truth.shape[1:]
+    if found.dtype == bool or truth.dtype == bool:
+        shape = found.shape[1:] if found.dtype == bool else truth.shape[1:]
         a, b = (_draw(shapes, shape).reshape(len(shapes), -1) for shapes in (found, truth))
         inside = a.astype(np.float64) @ b.T.astype(np.float64)
         sizes = a.sum(axis=1)[:, None] + b.sum(axis=1)
     else:
-        low = np.maximum(found[:, None, :2], truth[:, :2])
-        high = np.minimum(found[:, None, 2:], truth[:, 2:])
-        inside = np.maximum(high - low, 0).prod(axis=2)
-        areas = [np.maximum(b[:, 2:] - b[:, :2], 0).prod(axis=1) for b in (found, truth)]
+        if found.shape[1:] != truth.shape[1:]:
+            raise InvalidArgument(
+                "Boxes can be compared with boxes, and tubes with tubes of as many frames; got "
+                f"shapes {found.shape[1:]} and {truth.shape[1:]}."
+            )
+        # Boxes are tubes of one frame.
+        found, truth = (b.reshape(len(b), -1, 4) for b in (found, truth))
+        low = np.maximum(found[:, None, :, :2], truth[..., :2])
+        high = np.minimum(found[:, None, :, 2:], truth[..., 2:])
+        inside = np.maximum(high - low, 0).prod(axis=3).sum(axis=2)
+        areas = [
+            np.maximum(b[..., 2:] - b[..., :2], 0).prod(axis=2).sum(axis=1) for b in (found, truth)
+        ]
         sizes = areas[0][:, None] + areas[1]
     union = sizes - inside
     return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
 
 
 def _as_shapes(name: str, values: Any, picture: int) -> np.ndarray:
-    """Return boxes (k, 4) or masks (k, h, w)."""
+    """Return boxes (k, 4), tubes (k, n_frames, 4), or masks (k, h, w) or (k, n_frames, h, w)."""
     shapes = np.asarray(values)
     if shapes.size == 0:
         return np.empty((0, 4))
-    if shapes.dtype == bool and shapes.ndim in (2, 3):
-        return shapes if shapes.ndim == 3 else shapes[None]
+    if shapes.dtype == bool and shapes.ndim in (2, 3, 4):
+        return shapes[None] if shapes.ndim == 2 else shapes
     shapes = np.atleast_2d(shapes)
-    is_box = shapes.ndim == 2 and shapes.shape[1] == 4 and np.issubdtype(shapes.dtype, np.number)
+    is_box = shapes.ndim in (2, 3) and shapes.shape[-1] == 4
+    is_box = is_box and np.issubdtype(shapes.dtype, np.number)
+    if is_box and shapes.ndim == 3:
+        shapes = np.where(np.isnan(shapes).any(axis=2, keepdims=True), 0.0, shapes)
     if not is_box or not np.isfinite(shapes).all():
         raise InvalidArgument(
-            f"{name} must hold boxes of four numbers or masks of bool; picture {picture} has "
-            f"{shapes.dtype} of shape {shapes.shape}."
+            f"{name} must hold boxes of four numbers, tubes of a box in each frame, or masks of "
+            f"bool; picture {picture} has {shapes.dtype} of shape {shapes.shape}."
         )
     return shapes.astype(np.float64)
 
 
-def _draw(shapes: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Return masks as they are, boxes as masks of the pixels whose middle they hold."""
-    if shapes.ndim == 3:
+def _draw(shapes: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Return masks as they are, boxes and tubes as masks of the pixels whose middle they hold."""
+    if shapes.dtype == bool:
         if shapes.shape[1:] != size:
             raise InvalidArgument(
                 f"Masks of one picture must have the same size; got {shapes.shape[1:]} and {size}."
             )
         return shapes
-    y, x = np.arange(size[0]) + 0.5, np.arange(size[1]) + 0.5
-    is_column = (x >= shapes[:, :1]) & (x < shapes[:, 2:3])
-    is_row = (y >= shapes[:, 1:2]) & (y < shapes[:, 3:4])
-    return is_row[:, :, None] & is_column[:, None, :]
+    if shapes.shape[1:-1] != size[:-2]:
+        raise InvalidArgument(
+            f"Boxes must be as many as the frames of a mask of shape {size}; got shape "
+            f"{shapes.shape[1:]}."
+        )
+    y, x = np.arange(size[-2]) + 0.5, np.arange(size[-1]) + 0.5
+    is_column = (x >= shapes[..., :1]) & (x < shapes[..., 2:3])
+    is_row = (y >= shapes[..., 1:2]) & (y < shapes[..., 3:4])
+    return is_row[..., :, None] & is_column[..., None, :]
 
 
 def _match(table: np.ndarray, scores: np.ndarray, overlap: float) -> np.ndarray:

@@ -49,6 +49,8 @@ PROBLEMS = (
     "additive_selection",
     "additive_recovery",
     "additive_table",
+    "additive_words",
+    "additive_blocks",
     "region_selection",
     "region_speed",
     "clip_selection",

@@ -321,6 +321,7 @@ def test_the_smallest_C_still_selects_a_bin(mode):
         ({"C": "best"}, 'must be a number or "cv"'),
         ({"C": 0.0}, "C of AdditiveKernelSelector must be a number in"),
         ({"mode": "fast"}, "mode of AdditiveKernelSelector must be one of"),
+        ({"n_rounds": 0}, "n_rounds of AdditiveKernelSelector must be a whole number"),
         ({"tol": 2.0}, "tol of AdditiveKernelSelector must be a number in"),
         ({"max_iter": 0}, "max_iter of AdditiveKernelSelector must be a whole number"),
     ],
@@ -340,6 +341,47 @@ def test_wrong_rows_are_refused_with_a_sentence():
     with pytest.raises(ValueError, match=r"C of AdditiveKernelSelector\.path"):
         AdditiveKernelSelector().path(X, y, [0.0])
     AdditiveKernelSelector("linear").fit(-X, y)
+
+
+@pytest.mark.parametrize("mode", ["exact", "large"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_second_round_selects_among_the_bins_that_the_first_left(kernel, mode):
+    X, y = draw(n=60, n_bins=80)
+    settings = {"kernel": kernel, "mode": mode, "C": 0.3}
+    first = AdditiveKernelSelector(**settings).fit(X, y)
+    left = np.flatnonzero(first.weights_ == 0)
+    second = AdditiveKernelSelector(**settings).fit(X[:, left], y)
+    both = AdditiveKernelSelector(**settings, n_rounds=2).fit(X, y)
+    expected = first.weights_ / 2
+    expected[left] += second.weights_ / 2
+    np.testing.assert_allclose(both.weights_, expected, rtol=1e-9, atol=1e-12)
+    assert both.n_selected_ == first.n_selected_ + second.n_selected_
+    assert both.weights_ @ both.spreads_ == pytest.approx(1)
+    assert both.objective_ == pytest.approx(first.objective_ + second.objective_)
+    assert both.gap_ == pytest.approx(max(first.gap_, second.gap_))
+    K = sum(p * bin_kernel(kernel, x, x) for p, x in zip(both.weights_, X.T, strict=True))
+    svm = solve_kernel(K, y, np.full(60, 0.3), tol=1e-6)
+    np.testing.assert_allclose(both.decision_function(X), K @ svm.beta + svm.intercept, atol=0.02)
+
+
+@pytest.mark.parametrize("mode", ["exact", "large"])
+def test_rounds_end_when_no_bin_is_left(mode):
+    X, y = draw(n=30, n_bins=6)
+    X[:, 5] = 0.5
+    selector = AdditiveKernelSelector(mode=mode, C=3.0, n_rounds=50).fit(X, y)
+    assert selector.get_support().tolist() == [True] * 5 + [False]
+    assert np.isfinite(selector.decision_function(X)).all()
+
+
+def test_rounds_are_those_of_the_path_and_of_the_choice_of_C():
+    X, y = draw(n=60, n_bins=80)
+    selector = AdditiveKernelSelector(C=1.0, n_rounds=3)
+    points = selector.path(X, y, [0.1, 1.0])
+    assert points[1].n_selected == pytest.approx(selector.fit(X, y).n_selected_, abs=6)
+    assert points[1].n_selected > AdditiveKernelSelector(C=1.0).fit(X, y).n_selected_
+    chosen = AdditiveKernelSelector(C="cv", n_rounds=3).fit(X, y)
+    again = AdditiveKernelSelector(C=chosen.C_, n_rounds=3).fit(X, y)
+    np.testing.assert_array_equal(chosen.weights_, again.weights_)
 
 
 @pytest.mark.parametrize("mode", ["exact", "large"])

@@ -106,6 +106,10 @@ class ExactMode:
         """Return the answer itself: it is exact."""
         return answer
 
+    def train(self, y: np.ndarray, C: float, weights: np.ndarray) -> Expansion:
+        """Return the SVM with the exact kernel of any weights."""
+        return _train(self.kernel, self.X, y, C, weights)
+
 
 class LargeMode:
     """A group lasso on the explicit map, then one SVM with the exact kernel of the bins it kept."""
@@ -135,13 +139,12 @@ class LargeMode:
         return Answer(p, function, found.objective, found.gap, found.n_epochs, found)
 
     def finish(self, y: np.ndarray, C: float, answer: Answer) -> Answer:
-        """Return the same weights with the SVM of the exact kernel, in single precision."""
-        bins = np.flatnonzero(answer.weights)
-        rows = weigh_rows(self.kernel, take_bins(self.X, bins), answer.weights[bins])
-        K = plain_gram(self.kernel, rows.astype(np.float32))
-        svm = solve_kernel(K, y, np.full(len(y), C), tol=_REFIT_TOL)
-        function = _expand(self.kernel, self.X, answer.weights, svm.beta, svm.intercept)
-        return answer._replace(function=function)
+        """Return the same weights with the SVM of the exact kernel."""
+        return answer._replace(function=self.train(y, C, answer.weights))
+
+    def train(self, y: np.ndarray, C: float, weights: np.ndarray) -> Expansion:
+        """Return the SVM with the exact kernel of any weights."""
+        return _train(self.kernel, self.X, y, C, weights)
 
 
 MODES: dict[str, type[ExactMode] | type[LargeMode]] = {"exact": ExactMode, "large": LargeMode}
@@ -149,6 +152,48 @@ MODES: dict[str, type[ExactMode] | type[LargeMode]] = {"exact": ExactMode, "larg
 
 def _plain_unless(spreads: np.ndarray, normalize: bool) -> np.ndarray:
     return spreads if normalize else np.where(np.isfinite(spreads), 1.0, np.inf)
+
+
+def solve_rounds(
+    mode: ExactMode | LargeMode,
+    y: np.ndarray,
+    spreads: np.ndarray,
+    C: float,
+    start: Any,
+    *,
+    n_rounds: int,
+) -> Answer:
+    """Weigh the bins, then those that got no weight, and so on; the weights are the mean of all.
+
+    ``start`` is of the first round. Fewer rounds are held where no bin is left.
+    """
+    first = mode.solve(y, spreads, C, start)
+    if n_rounds == 1:
+        return first
+    left, answers = spreads.copy(), [first]
+    left[first.weights > 0] = np.inf
+    while len(answers) < n_rounds and np.isfinite(left).any():
+        answers.append(mode.solve(y, left, C, None))
+        left[answers[-1].weights > 0] = np.inf
+    weights = np.mean([answer.weights for answer in answers], axis=0)
+    return Answer(
+        weights,
+        mode.train(y, C, weights),
+        float(sum(answer.objective for answer in answers)),
+        max(answer.gap for answer in answers),
+        sum(answer.n_iter for answer in answers),
+        first.state,
+    )
+
+
+def _train(kernel: str, X: Any, y: np.ndarray, C: float, weights: np.ndarray) -> Expansion:
+    """Return the SVM with the exact kernel of these weights, in single precision."""
+    bins = np.flatnonzero(weights)
+    rows = weigh_rows(kernel, take_bins(X, bins), weights[bins])
+    svm = solve_kernel(
+        plain_gram(kernel, rows.astype(np.float32)), y, np.full(len(y), C), tol=_REFIT_TOL
+    )
+    return _expand(kernel, X, weights, svm.beta, svm.intercept)
 
 
 def _expand(kernel: str, X: Any, p: np.ndarray, beta: np.ndarray, intercept: float) -> Expansion:

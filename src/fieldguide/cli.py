@@ -276,6 +276,7 @@ def identify(
     """Say what each image is, what else it might be, and where it belongs in the tree."""
     from fieldguide.errors import UnreadableImageError
     from fieldguide.guide import Guide
+    from fieldguide.site.marks import word_because
     from fieldguide.site.records import answer_record
 
     opened = Guide.open(guide)
@@ -292,14 +293,48 @@ def identify(
             if not as_json:
                 _complain(str(error))
             continue
+        seen = opened.find_marks(image, answer.kinds[0][0]) if answer.kinds else None
+        because = "" if seen is None else word_because(seen)
         if as_json:
-            results.append({"image": str(image), **answer_record(opened, answer)})
+            record = answer_record(opened, answer)
+            results.append({"image": str(image), **record, "because": because or None})
         else:
-            _print_answer(opened, image, answer)
+            _print_answer(opened, image, answer, because)
     if as_json:
         _print_json(results)
     if n_failed:
         raise typer.Exit(2)
+
+
+@app.command()
+@_one_line_errors
+def marks(
+    guide: GuideFolder,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Name of a kind of the guide.")],
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say what tells a kind from the others: its field marks.
+
+    Words of the network in windows of its pictures, with their weight in the vote for the kind;
+    visual words, and how many of them are enough. Their pictures are on the page of the kind.
+
+    Example: fieldguide marks photos-guide heron
+    """
+    from fieldguide.guide import Guide
+    from fieldguide.site.marks import marks_lines, marks_record
+
+    opened = Guide.open(guide)
+    found = opened.marks(kind)
+    if found is None:
+        raise FieldguideError(
+            "This guide was built without marks; build it again with the same command."
+        )
+    if as_json:
+        _print_json(marks_record(found))
+        return
+    console, fine = _console()
+    print("\n".join(marks_lines(found, console.width, full="█" if fine[4] == "●" else "#")))
 
 
 @app.command()
@@ -537,7 +572,7 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
-def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:
+def _print_answer(guide: "Guide", image: Path, answer: "Answer", because: str) -> None:
     print(image)
     if answer.kinds:
         (name, probability), *others = answer.kinds
@@ -548,6 +583,8 @@ def _print_answer(guide: "Guide", image: Path, answer: "Answer") -> None:
     print(f"  in {guide.sentence(answer.branch)}")
     if answer.words:
         print(f"  shows {', '.join(word for word, _ in answer.words[:8])}")
+    if because:
+        print(f"  because of: {because}")
     if answer.path is not None:
         _print_path(guide, answer.path, answer.kinds[0][0])
 

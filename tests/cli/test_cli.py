@@ -46,7 +46,8 @@ def test_help_is_quick_and_loads_nothing_heavy():
     assert found.stdout.strip() == "[]"
     result = run("--help")
     assert result.returncode == 0
-    for command in ("demo", "build", "describe", "identify", "plot", "serve", "export"):
+    for command in ("demo", "build", "describe", "identify", "marks", "plot", "serve",
+                    "export"):  # fmt: skip
         assert command in result.stdout
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
 
@@ -223,6 +224,26 @@ def test_identify_prints_the_way_through_the_key(keyed, folder):
     assert path["one_vs_all"] == 3
 
 
+def test_marks_of_a_kind(small_guide, folder):
+    told = run("marks", small_guide.folder, "Disc").stdout.splitlines()
+    record = json.loads(run("marks", small_guide.folder, "disc", "--json").stdout)
+    assert told[0] == f"disc: {record['sentence']}"
+    assert any("visual words" in line for line in told)
+    unknown = run("marks", small_guide.folder, "squares")
+    assert unknown.returncode == 2
+    assert "No kind of this guide is called 'squares'. There is 'square'." in unknown.stderr
+    assert unknown.stderr.count("\n") == 1
+    image = folder / "disc" / "00.png"
+    (line,) = (
+        line
+        for line in run("identify", small_guide.folder, image).stdout.splitlines()
+        if line.startswith("  because of: ")
+    )
+    answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
+    assert line == f"  because of: {answer['because']}"
+    assert any(mark["word"] in line for mark in record["windows"])
+
+
 def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no")
@@ -250,6 +271,7 @@ def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
         (["serve", "empty"], "is not a guide"),
         (["export", "empty", "site"], "is not a guide"),
         (["identify", "empty", "a.jpg"], "is not a guide"),
+        (["marks", "empty", "robin"], "is not a guide"),
         (["plot", "empty", "key"], "is not a guide"),
         (["plot", "empty", "tree"], "NAME of fieldguide plot must be one of 'key'; got 'tree'"),
     ],

@@ -48,6 +48,7 @@ class StandInGuide:
         self.n_specimens = len(places)
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
+        self.marks_of = {}
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
         self._words_of = [
             tuple((word, 0.95 - 0.07 * k) for k, word in enumerate(path[::-1]))
@@ -119,6 +120,12 @@ class StandInGuide:
 
     def kind(self, name):
         return next(kind for kind in self.kinds if kind.name == name)
+
+    def marks(self, name):
+        return self.marks_of.get(name)
+
+    def find_marks(self, image, kind):
+        return None
 
     def specimen(self, i):
         return self._specimens[i]

@@ -182,6 +182,24 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
     page.get_by_role("heading", name="Look-alikes").wait_for()
 
 
+def test_marks_are_shown_with_their_pictures(open_page, live, guide, find):
+    page = open_page(f"{live}/identify.html")
+    page.set_input_files("#image", find)
+    check_answer(page, guide)
+    assert page.get_by_role("heading", name="Marks of").is_visible()
+    loaded = "images => images.every(image => image.complete && image.naturalWidth > 0)"
+    tiles = page.locator(".seen-list img")
+    kind = guide.identify([find])[0].kinds[0][0]
+    assert tiles.count() == len(guide.marks(kind).windows) > 0
+    assert page.locator(".seen-marks img").evaluate_all(loaded)
+    page.locator("#reply .candidates a").first.click()
+    page.get_by_role("heading", name="Field marks").wait_for()
+    assert page.locator(".marks .tile").first.is_visible()
+    page.locator(".heats").scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert page.locator(".heats img").evaluate_all(loaded)
+
+
 @pytest.mark.parametrize("how", ["drop", "paste"])
 def test_identify_by_drop_and_paste(open_page, live, guide, find, how):
     page = open_page(f"{live}/identify.html")

@@ -35,6 +35,7 @@ from fieldguide.guide.annotation import (
 from fieldguide.guide.catalogue import write_catalogue
 from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
 from fieldguide.guide.journal import Journal
+from fieldguide.guide.marks import read_known_windows, stage_marks
 from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
 from fieldguide.guide.trees import TREES, grow_tree, judge_tree, remove_chains
@@ -100,13 +101,19 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
             seed=settings.seed,
             n_jobs=settings.n_jobs,
         )
+        mark_pictures = stage_marks(
+            *(table, rows.X, rows.stack, network, journal),
+            *(read_known_windows(out) if earlier.info else {}, out, stage, progress),
+            seed=settings.seed,
+            n_jobs=settings.n_jobs,
+        )
         info = _describe(collection, table, rows, settings, network, out, stage, progress)
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
         word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)
         earlier.close()
         files.publish(out, info)
-        files.remove_unused_pictures(out, table.pictures | word_pictures)
+        files.remove_unused_pictures(out, table.pictures | word_pictures | mark_pictures)
     except BaseException:
         journal.close()
         raise

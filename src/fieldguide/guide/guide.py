@@ -24,6 +24,7 @@ from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import leaf_classes, make_couplets
+from fieldguide.guide.marks import Marks, open_marks, see_marks
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
@@ -34,7 +35,9 @@ from fieldguide.guide.views import (
     Exemplar,
     KeyPath,
     Kind,
+    KindMarks,
     PathStep,
+    SeenMarks,
     Specimen,
     Unreadable,
     VisualWord,
@@ -255,6 +258,41 @@ class Guide:
     def kind(self, name: str) -> Kind:
         """Return a kind by its name."""
         return self._kind_by_name[name]
+
+    def find_kind(self, name: str) -> str:
+        """Return the name of a kind from how a person may write it: "Crocodile head"."""
+        if name in self._kind_by_name:
+            return name
+        plain = {_plain_name(kind): kind for kind in self._kind_by_name}
+        if _plain_name(name) in plain:
+            return plain[_plain_name(name)]
+        near = difflib.get_close_matches(_plain_name(name), sorted(plain), n=3, cutoff=0.5)
+        hint = f" There is {', '.join(repr(plain[found]) for found in near)}." if near else ""
+        raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
+
+    def marks(self, kind: str) -> KindMarks | None:
+        """Return what tells a kind from the others; None in a guide without marks."""
+        kind = self.find_kind(kind)
+        return None if self._marks is None else self._marks.kinds.get(kind)
+
+    def find_marks(self, image: Any, kind: str) -> SeenMarks | None:
+        """Say which marks of a kind an image shows, and where.
+
+        Parameters
+        ----------
+        image : path, bytes of an image file, Pillow image or array
+        kind : str
+
+        Returns
+        -------
+        SeenMarks, or None in a guide without marks.
+        """
+        if self.marks(kind) is None or self._marks is None:
+            return None
+        stack = self._stack if self._marks.uses_stack else None
+        return see_marks(
+            *(self._marks, self.find_kind(kind), _read_image(image), self._network, stack)
+        )
 
     def specimen(self, i: int) -> Specimen:
         """Return one specimen."""
@@ -515,6 +553,10 @@ class Guide:
         return files.read_features(self.folder, "attributes", self.n_specimens)
 
     @cached_property
+    def _marks(self) -> Marks | None:
+        return open_marks(self.folder, self.n_specimens)
+
+    @cached_property
     def _word_model(self) -> WordModel:
         path = self.folder / files.WORDS
         try:
@@ -572,6 +614,10 @@ def _largest(values: np.ndarray, n: int) -> np.ndarray:
 def _plain_path(sentence: str) -> list[str]:
     """Return the steps of a sentence such as "animal › bird" or "Animal > bird"."""
     return [" ".join(step.split()).casefold() for step in re.split("[›>]", sentence)]
+
+
+def _plain_name(kind: str) -> str:
+    return " ".join(kind.replace("_", " ").split()).casefold()
 
 
 def _count(n: int, one: str, many: str = "") -> str:

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS measured (
 );
 CREATE TABLE IF NOT EXISTS rows_settings (value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS windows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
 """
 
 
@@ -70,7 +71,7 @@ class Journal:
         found = [value for (value,) in self._db.execute("SELECT value FROM settings")]
         if found != [settings]:
             self._db.execute("BEGIN IMMEDIATE")
-            for name in ("measured", "settings", "rows", "rows_settings"):
+            for name in ("measured", "settings", "rows", "rows_settings", "windows"):
                 self._db.execute(f"DELETE FROM {name}")
             self._db.execute("INSERT INTO settings VALUES (?)", (settings,))
             self._db.execute("COMMIT")
@@ -134,18 +135,18 @@ class Journal:
         """Return the files that have a row, each as path, NUL, stamp."""
         return {file for (file,) in self._db.execute("SELECT file FROM rows")}
 
-    def write_rows(self, rows: Iterable[tuple[str, np.ndarray]]) -> None:
-        """Keep a row for each file."""
+    def write_rows(self, rows: Iterable[tuple[str, np.ndarray]], part: str = "rows") -> None:
+        """Keep a row for each file; ``part`` is "rows", of the stack, or "windows", for marks."""
         self._db.execute("BEGIN IMMEDIATE")
         self._db.executemany(
-            "INSERT OR REPLACE INTO rows VALUES (?, ?)",
+            f"INSERT OR REPLACE INTO {part} VALUES (?, ?)",
             [(file, _to_blob(row)) for file, row in rows],
         )
         self._db.execute("COMMIT")
 
-    def read_row(self, file: str) -> np.ndarray | None:
+    def read_row(self, file: str, part: str = "rows") -> np.ndarray | None:
         """Return the row of a file, or None."""
-        found = self._db.execute("SELECT row FROM rows WHERE file = ?", (file,)).fetchone()
+        found = self._db.execute(f"SELECT row FROM {part} WHERE file = ?", (file,)).fetchone()
         return None if found is None else _from_blob(found[0])
 
     def close(self) -> None:

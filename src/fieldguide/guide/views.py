@@ -7,6 +7,8 @@ collection has labels; and the answers of its key. Everything here is data: no f
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Specimen:
@@ -72,6 +74,79 @@ class VisualWord:
     n_patches: int  # windows in its picture, side by side
     kinds: tuple[tuple[str, float], ...]  # where it is most frequent, and how many times more so
     picture: str  # address inside the guide
+
+
+@dataclass(frozen=True)
+class WindowMark:
+    """A word of the network, in windows of a picture, that speaks for a kind or against it."""
+
+    word: str
+    lacks: bool  # it speaks for the kind where it is not seen
+    weight: float  # of all its windows together; the weights of a kind sum to 1
+    windows: tuple[tuple[str, float], ...]  # names of features.network.SIX, heaviest first
+    typical: float  # its mean vote in specimens of the kind, 0 to 1
+    elsewhere: float  # in specimens of other kinds
+    specimens: tuple[tuple[int, str], ...]  # of the kind, strongest vote first; its best window
+
+
+@dataclass(frozen=True)
+class WordMark:
+    """A visual word that tells a kind from the others."""
+
+    number: int
+    lacks: bool  # it is rarer in the kind than elsewhere
+    weight: float  # share of the kernel; those of a kind sum to 1
+    n_patches: int  # windows of the kind (of others if it lacks the word), side by side
+    picture: str  # address inside the guide
+
+
+@dataclass(frozen=True)
+class HeatPicture:
+    """A specimen of a kind, faded but for the places where words of the kind are."""
+
+    specimen: int
+    picture: str  # address inside the guide
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class KindMarks:
+    """What tells a kind from the others of a guide."""
+
+    kind: str
+    windows: tuple[WindowMark, ...]  # () where the network has no ImageNet outputs
+    words: tuple[WordMark, ...]  # () where pictures have too little contrast for words
+    n_words: int  # that were weighed; 0 without words
+    path: tuple[tuple[int, float], ...]  # (words kept, held-out score), fewest first
+    enough: int | None  # the fewest of the path whose score is as good as the best
+    heat: tuple[HeatPicture, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What the network sees in the kind, in words: "steel bridge, dock; not bus"."""
+        has = dict.fromkeys(mark.word for mark in self.windows if not mark.lacks)
+        lacks = dict.fromkeys(mark.word for mark in self.windows if mark.lacks)
+        parts = [", ".join(has), "not " + " or ".join(lacks) if lacks else ""]
+        return "; ".join(part for part in parts if part)
+
+
+class SeenMark(NamedTuple):
+    """A window mark of a kind, in one picture."""
+
+    mark: WindowMark
+    vote: float  # 0 to 1, as mark.typical
+    is_shown: bool  # nearer to what is typical of the kind than to what is elsewhere
+    box: tuple[float, float, float, float]  # what the network saw, in shares of the sides
+
+
+@dataclass(frozen=True, eq=False)
+class SeenMarks:
+    """The marks of a kind, in one picture."""
+
+    kind: str
+    windows: tuple[SeenMark, ...]  # heaviest first
+    heat: np.ndarray | None  # (rows, columns): where words of the kind are, and how much
 
 
 @dataclass(frozen=True)

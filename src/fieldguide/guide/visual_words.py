@@ -42,7 +42,7 @@ def stage_visual_words(
         patches = bag.patches_[word][: bag.n_patches_[word]]
         if len(patches):
             address = f"pictures/words/{word:05d}.png"
-            write_bytes(out / address, _encode(patches), durable=False)
+            write_bytes(out / address, encode_patches(patches), durable=False)
             entries.append(
                 {
                     "number": word,
@@ -96,8 +96,8 @@ def find_homes(
     ]
 
 
-def _encode(patches: np.ndarray) -> bytes:
-    """Return the patches side by side, with gaps that show the paper."""
+def encode_patches(patches: np.ndarray) -> bytes:
+    """Return patches side by side as a PNG file, with gaps that show the paper."""
     strip = Image.new("RGBA", (len(patches) * (PATCH_PX + GAP_PX) - GAP_PX, PATCH_PX))
     for i, patch in enumerate(patches):
         large = Image.fromarray(patch).resize((PATCH_PX, PATCH_PX), Image.Resampling.BICUBIC)

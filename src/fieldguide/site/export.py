@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fieldguide.errors import FieldguideError
+from fieldguide.site.marks import list_mark_pictures
 from fieldguide.site.render import ASSETS, Renderer
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _write_site(
 
 
 def _used_pictures(guide: "Guide") -> list[str]:
-    used: dict[str, None] = {word.picture: None for word in guide.visual_words}
+    words = [word.picture for word in guide.visual_words]
+    used: dict[str, None] = dict.fromkeys([*words, *list_mark_pictures(guide)])
     for start in range(0, guide.n_specimens, _BLOCK):
         block = range(start, min(start + _BLOCK, guide.n_specimens))
         for specimen in guide.specimens(list(block)):

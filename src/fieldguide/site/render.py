@@ -19,6 +19,7 @@ from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_page
 from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
 from fieldguide.site.index import letters
 from fieldguide.site.key_drawing import WORDS
+from fieldguide.site.marks import show_marks
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
@@ -140,6 +141,7 @@ class Renderer:
                 (self.guide.branches[b], self._path(self.guide.branches[b]), n)
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
+            "marks": show_marks(self.guide.marks(kind.name), self.pictures) if first else None,
             "way": list_way(self.guide.couplets, kind.name, self.portray) if first else [],
             "most_couplets": MOST_COUPLETS,
             **self._listing(self.guide.members(kind=kind.name), page.number),

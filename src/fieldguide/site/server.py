@@ -32,9 +32,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from fieldguide.collection import read_picture
 from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.guide.measure import LARGE_PX
 from fieldguide.site.answers import word_answer
 from fieldguide.site.guard import LOOPBACK, Guard, error_response, hosts_for
+from fieldguide.site.marks import answer_marks, list_mark_pictures
 from fieldguide.site.render import ASSETS, Renderer
 from fieldguide.site.uploads import uploaded_image
 
@@ -239,8 +242,14 @@ class _Site:
 
     def _identify(self, image: BinaryIO) -> dict[str, Any]:
         start = time.perf_counter()
-        answer = self.guide.identify([image.read()])[0]
+        data = image.read()
+        answer = self.guide.identify([data])[0]
         worded = word_answer(self.guide, self.renderer.book, self.renderer.pictures, answer)
+        worded["marks"] = None
+        if answer.kinds and self.guide.marks(answer.kinds[0][0]) is not None:
+            picture = read_picture(data, at_least_px=LARGE_PX).image
+            seen = self.guide.find_marks(picture, answer.kinds[0][0])
+            worded["marks"] = answer_marks(seen, picture)
         return {**worded, "seconds": round(time.perf_counter() - start, 3)}
 
     @cached_property
@@ -249,7 +258,8 @@ class _Site:
         pictures = [
             address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
         ]
-        return frozenset([*pictures, *(word.picture for word in self.guide.visual_words)])
+        words = [word.picture for word in self.guide.visual_words]
+        return frozenset([*pictures, *words, *list_mark_pictures(self.guide)])
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

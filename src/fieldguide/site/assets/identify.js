@@ -51,11 +51,14 @@
     shapes.forEach(function (part) { node.appendChild(shape(part[0], part[1])); });
     return node;
   }
-  function bar(share, label) {
-    return drawing("bar", 8, label, [
+  function bar(share, label, tick) {
+    var shapes = [
       ["rect", { "class": "bar-whole", y: 3.5, width: "100.0%", height: 1 }],
       ["rect", { "class": "bar-part", y: 1, width: (100 * share).toFixed(1) + "%", height: 6 }]
-    ]);
+    ];
+    if (tick !== undefined) shapes.push(["rect",
+      { "class": "bar-tick", x: (99 * tick).toFixed(1) + "%", width: 2, height: 8 }]);
+    return drawing("bar", 8, label, shapes);
   }
 
   /* A margin: a bar to the left of 0 for the minus side, to the right for the plus side. */
@@ -128,6 +131,38 @@
     return list;
   }
 
+  /* The marks of the kind that the picture shows, each with what the guide saw, and their places. */
+  function marks(data) {
+    var part = element("div", "seen-marks");
+    if (data.because) part.appendChild(element("p", "", "Because of " + data.because + "."));
+    var list = element("ul", "seen-list");
+    data.windows.forEach(function (mark) {
+      var item = element("li", mark.shown ? "" : "absent");
+      item.appendChild(thumbnail(mark));
+      var text = element("div", "seen-text");
+      text.appendChild(element("span", "", (mark.lacks ? "no " : "") + mark.word));
+      text.appendChild(element("span", "note", mark.places));
+      text.appendChild(bar(mark.vote, "vote " + mark.vote.toFixed(2) + ", in other kinds "
+        + mark.elsewhere.toFixed(2), mark.elsewhere));
+      text.appendChild(element("span", "note", mark.shown ? "✓ as in the kind" : "– not as in the kind"));
+      item.appendChild(text);
+      list.appendChild(item);
+    });
+    if (data.windows.length) {
+      part.appendChild(list);
+      part.appendChild(element("p", "note", "Bar: how strong the mark is in your picture. "
+        + "Tick: in specimens of other kinds."));
+    }
+    if (data.heat) {
+      var figure = element("figure", "seen-heat");
+      figure.appendChild(thumbnail(data.heat));
+      figure.appendChild(element("figcaption", "", "Where its visual words are: outlined, the tenth "
+        + "of the picture where they weigh most; the rest fades as they weigh less."));
+      part.appendChild(figure);
+    }
+    return part;
+  }
+
   function say(text, className) {
     state.textContent = text;
     state.className = className;
@@ -186,6 +221,10 @@
       answer.appendChild(title);
       answer.appendChild(element("p", "lede", data.branch.count === 1
         ? "1 specimen sits there." : data.branch.count.toLocaleString("en") + " specimens sit there."));
+    }
+    if (data.marks) {
+      answer.appendChild(element("h3", "", "Marks of " + data.marks.kind + " in it"));
+      answer.appendChild(marks(data.marks));
     }
     if (data.path) {
       answer.appendChild(element("h3", "", "The way through the key"));

@@ -1,0 +1,177 @@
+"""Field marks from the network's own words: what it sees in windows of a kind's pictures.
+
+The 1000 ImageNet outputs in six windows of a picture, each column brought to [0, 1] as a
+:class:`~fieldguide.features.ClassifierPool` does, are features that vote in concert
+(:class:`~fieldguide.select.ConcertClassifier`), each kind against the rest. The features with the
+largest weights are the marks of the kind: "lynx in the bottom-right, cheetah in the centre; not
+german shepherd".
+
+The concert is small (k = 8) and leans on features that correlate with the kind on their own
+(p1 = 2). The classifier's own choice, about a hundred features of nearly equal weight, names
+a few more specimens rightly but cannot be read.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from fieldguide._parallel import map_in_order
+from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
+from fieldguide.features.network import _CROP, N_CLASSES, SIX, Box, Network
+from fieldguide.features.vocabulary import class_names
+from fieldguide.guide.gather import Progress
+from fieldguide.guide.journal import Journal
+from fieldguide.guide.views import SeenMark, WindowMark
+from fieldguide.select import ConcertClassifier
+
+WINDOWS = tuple(SIX)
+MEASURED = tuple(window for window in SIX if window != "whole")  # the whole is measured already
+K, P1 = 8, 2.0
+N_MARKS = 8
+N_SHOWN = 4  # specimens for each mark
+
+
+class WindowVotes(NamedTuple):
+    """How the outputs of all windows vote for each kind; columns run over windows, then words."""
+
+    maps: MonotoneMaps
+    weights: np.ndarray  # (n_kinds, 6000)
+    flips: np.ndarray  # (n_kinds, 6000) bool: the vote is 1 − value
+
+
+def measure_windows(
+    read: Callable[[int], Image.Image],
+    names: Sequence[str],
+    network: Network,
+    journal: Journal,
+    known: dict[str, np.ndarray],
+    *,
+    n_jobs: int,
+    progress: Progress,
+) -> np.ndarray:
+    """Return the outputs in all windows but the whole, (n, 5000), each picture looked at once.
+
+    ``names`` are those of the pictures, as path, NUL, stamp; ``read`` takes a place among them.
+    What an interrupted build wrote into the journal, or what is ``known``, is not measured again.
+    """
+    rows = dict(known)
+    for name in names:
+        row = journal.read_row(name, "windows")
+        if row is not None:
+            rows[name] = row
+    todo = [i for i, name in enumerate(names) if name not in rows]
+    n, n_done = len(names), len(names) - len(todo)
+
+    def look(i: int) -> tuple[str, np.ndarray]:
+        # One picture is one batch, so that the answer does not depend on the others.
+        image = read(i)
+        crops = np.stack([network.crop(image, SIX[window]) for window in MEASURED])
+        return names[i], np.asarray(network.run(crops).logits, dtype=np.float32).ravel()
+
+    progress("looking for marks", n_done, n)
+    for name, row in map_in_order(look, todo, n_jobs=n_jobs):
+        journal.write_rows([(name, row)], "windows")
+        rows[name] = row
+        n_done += 1
+        progress("looking for marks", n_done, n)
+    return np.stack([rows[name] for name in names])
+
+
+def fit_window_votes(outputs: np.ndarray, index: np.ndarray, n_jobs: int) -> WindowVotes:
+    """Fit the concert of every kind to outputs (n, 6000) and the kind of each row."""
+    maps = fit_maps(outputs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # kinds of one specimen
+        concert = ConcertClassifier(k=K, p1=P1, n_jobs=n_jobs).fit(maps.apply(outputs), index)
+    weights, flips = concert.weights_, concert.flips_
+    if weights.ndim == 1:  # of two kinds, what speaks for one speaks against the other
+        weights, flips = np.stack([weights, weights]), np.stack([~flips, flips])
+    return WindowVotes(maps, weights, flips)
+
+
+def list_window_marks(
+    votes: WindowVotes, outputs: np.ndarray, index: np.ndarray, ids: np.ndarray
+) -> list[list[WindowMark]]:
+    """Return the heaviest marks of each kind; ``ids`` are the specimens of the rows."""
+    values = votes.maps.apply(outputs)
+    listed = []
+    for kind, (weights, flips) in enumerate(zip(votes.weights, votes.flips, strict=True)):
+        is_kind = index == kind
+        marks = []
+        for columns in _group_columns(weights, flips)[:N_MARKS]:
+            lacks = bool(flips[columns[0]])
+            vote = _average_votes(values[:, columns], weights[columns], lacks)
+            own = np.flatnonzero(is_kind)
+            best = own[np.argsort(-vote[own], kind="stable")][:N_SHOWN]
+            marks.append(
+                WindowMark(
+                    class_names()[columns[0] % N_CLASSES],
+                    lacks,
+                    float(weights[columns].sum()),
+                    tuple((WINDOWS[j // N_CLASSES], float(weights[j])) for j in columns),
+                    float(vote[is_kind].mean()),
+                    float(vote[~is_kind].mean()),
+                    _find_best_windows(values[best][:, columns], columns, lacks, ids[best]),
+                )
+            )
+        listed.append(marks)
+    return listed
+
+
+def see_window_marks(
+    marks: Sequence[WindowMark], maps: MonotoneMaps, network: Network, image: Image.Image
+) -> tuple[SeenMark, ...]:
+    """Say how much of each mark a new picture shows."""
+    looked = sorted({window for mark in marks for window, _ in mark.windows}, key=WINDOWS.index)
+    if not looked:
+        return ()
+    logits = network.run(np.stack([network.crop(image, SIX[w]) for w in looked])).logits
+    assert logits is not None
+    every = maps.centre.reshape(len(WINDOWS), N_CLASSES).copy()
+    every[[WINDOWS.index(window) for window in looked]] = logits
+    values = maps.apply(every.ravel())
+    place = {name: c for c, name in enumerate(class_names())}
+    seen = []
+    for mark in marks:
+        columns = [WINDOWS.index(w) * N_CLASSES + place[mark.word] for w, _ in mark.windows]
+        weights = np.array([weight for _, weight in mark.windows])
+        vote = float(_average_votes(values[None, columns], weights, mark.lacks)[0])
+        is_shown = vote >= (mark.typical + mark.elsewhere) / 2
+        box = find_seen_box(mark.windows[0][0], *image.size)
+        seen.append(SeenMark(mark, vote, is_shown, box))
+    return tuple(seen)
+
+
+def find_seen_box(window: str, width: int, height: int) -> Box:
+    """Return what the network sees of a window, in shares of the picture's sides: a square."""
+    x0, y0, x1, y1 = SIX[window]
+    side = min((x1 - x0) * width, (y1 - y0) * height) * _CROP
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    half_x, half_y = side / width / 2, side / height / 2
+    return x - half_x, y - half_y, x + half_x, y + half_y
+
+
+def _group_columns(weights: np.ndarray, flips: np.ndarray) -> list[list[int]]:
+    """Return the columns of each word that counts, the heaviest word and column first."""
+    groups: dict[tuple[int, bool], list[int]] = {}
+    for j in np.argsort(-weights, kind="stable"):
+        if weights[j] <= 0:
+            break
+        groups.setdefault((int(j) % N_CLASSES, bool(flips[j])), []).append(int(j))
+    return sorted(groups.values(), key=lambda columns: (-weights[columns].sum(), columns))
+
+
+def _find_best_windows(
+    values: np.ndarray, columns: list[int], lacks: bool, ids: np.ndarray
+) -> tuple[tuple[int, str], ...]:
+    """Return each specimen with the window where the mark is strongest, from their values."""
+    best = (values.argmin if lacks else values.argmax)(axis=1)
+    return tuple((int(i), WINDOWS[columns[b] // N_CLASSES]) for i, b in zip(ids, best, strict=True))
+
+
+def _average_votes(values: np.ndarray, weights: np.ndarray, lacks: bool) -> np.ndarray:
+    vote = values.astype(np.float64) @ (weights / weights.sum())
+    return 1 - vote if lacks else vote

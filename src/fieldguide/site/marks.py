@@ -1,0 +1,235 @@
+"""The marks of a kind for its page, for the identify page and for a terminal."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from fieldguide.features.network import SIX, Box
+from fieldguide.guide.heat_pictures import draw_heat, encode_jpeg
+from fieldguide.guide.views import KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
+from fieldguide.guide.window_marks import find_seen_box
+from fieldguide.site.phrases import display_name, listed, percent
+from fieldguide.site.pictures import Picture, PictureBook
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+_TILE_PX = 120
+_N_TILES = 4
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What the network saw in a window of a specimen; sizes are those of its thumbnail."""
+
+    shown: Picture
+    view: str  # viewBox of the part
+    alt: str
+
+
+@dataclass(frozen=True)
+class ShownMark:
+    """A window mark with its pictures."""
+
+    mark: WindowMark
+    share: float  # of the heaviest mark's weight
+    places: str  # "bottom-right, centre"
+    frames: tuple[Box, ...]  # of its windows
+    tiles: tuple[Tile, ...]
+
+
+def show_marks(marks: KindMarks | None, pictures: PictureBook) -> dict[str, Any] | None:
+    """Gather what the page of a kind shows of its marks; None where there are none."""
+    if marks is None or not (marks.windows or marks.words):
+        return None
+    heaviest = max((mark.weight for mark in marks.windows), default=1.0)
+    return {
+        "sentence": marks.sentence,
+        "windows": [_show_window_mark(mark, heaviest, pictures) for mark in marks.windows],
+        "words": marks.words,
+        "heaviest_word": max((word.weight for word in marks.words), default=1.0),
+        "enough": word_enough(marks),
+        "path": draw_path(marks),
+        "heat": [(pictures([heat.specimen])[0], heat) for heat in marks.heat],
+    }
+
+
+def list_mark_pictures(guide: "Guide") -> list[str]:
+    """Return the addresses of all pictures of marks."""
+    addresses: dict[str, None] = {}
+    for kind in guide.kinds:
+        marks = guide.marks(kind.name)
+        if marks is not None:
+            addresses |= dict.fromkeys(word.picture for word in marks.words)
+            addresses |= dict.fromkeys(shown.picture for shown in marks.heat)
+    return list(addresses)
+
+
+def word_enough(marks: KindMarks) -> str:
+    """Say how many visual words are enough for a kind, and how good they are."""
+    if marks.enough is None or not marks.path:
+        return ""
+    score = max(score for n, score in marks.path if n == marks.enough)
+    is_one = marks.enough == 1
+    words = f"{marks.enough} of {marks.n_words:,} visual words {'is' if is_one else 'are'} enough"
+    return (
+        f"{words}: by {'it' if is_one else 'them'}, a held-out specimen of the kind scores above "
+        f"one of another kind {percent(score)} of the time."
+    )
+
+
+def draw_path(marks: KindMarks) -> dict[str, Any] | None:
+    """Return the points of a small drawing, 160 by 48: words across, held-out score upwards."""
+    if len(marks.path) < 2:
+        return None
+    most = max(n for n, _ in marks.path)
+    points = [
+        (n, score, round(6 + 148 * n / most, 1), 44 - 80 * (max(score, 0.5) - 0.5))
+        for n, score in marks.path
+    ]
+    said = ", ".join(f"{n} words {percent(score)}" for n, score in marks.path)
+    return {"points": points, "label": f"Held-out score by number of words: {said}"}
+
+
+def word_because(seen: SeenMarks) -> str:
+    """Say in one line which marks of a kind a picture shows."""
+    shown = [mark for mark in seen.windows if mark.is_shown]
+    has = dict.fromkeys(word_mark(s.mark) for s in shown if not s.mark.lacks)
+    lacks = dict.fromkeys(s.mark.word for s in shown if s.mark.lacks)
+    parts = [", ".join(has), f"no {' or '.join(lacks)}" if lacks else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def word_mark(mark: WindowMark) -> str:
+    """Name a mark with the window where it weighs most: "lynx (bottom-right)"."""
+    window = mark.windows[0][0]
+    return mark.word if window == "whole" else f"{mark.word} ({window})"
+
+
+def marks_record(marks: KindMarks) -> dict[str, Any]:
+    """Return the marks of a kind as values that JSON can hold."""
+    return {
+        "kind": marks.kind,
+        "sentence": marks.sentence,
+        "windows": [
+            {
+                "word": mark.word,
+                "lacks": mark.lacks,
+                "weight": round(mark.weight, 4),
+                "windows": {name: round(weight, 4) for name, weight in mark.windows},
+                "typical": round(mark.typical, 4),
+                "elsewhere": round(mark.elsewhere, 4),
+                "specimens": [{"id": i, "window": window} for i, window in mark.specimens],
+            }
+            for mark in marks.windows
+        ],
+        "words": [
+            {"word": mark.number, "lacks": mark.lacks, "weight": round(mark.weight, 4)}
+            for mark in marks.words
+        ],
+        "path": [{"words": n, "score": score} for n, score in marks.path],
+        "enough": marks.enough,
+    }
+
+
+def marks_lines(marks: KindMarks, width: int, *, full: str = "█") -> list[str]:
+    """Return the marks of a kind as lines of text, with bars."""
+    lines = [f"{display_name(marks.kind)}: {marks.sentence}" if marks.windows else marks.kind]
+    if marks.windows:
+        lines += ["", "What the network sees in windows of its pictures"]
+        lines += _bar_lines(
+            [_name_window_mark(m) for m in marks.windows], marks.windows, width, full
+        )
+    if marks.words:
+        lines += ["", "Visual words"]
+        named = [f"{'not ' if m.lacks else ''}word {m.number}" for m in marks.words]
+        lines += _bar_lines(named, marks.words, width, full)
+    if word_enough(marks):
+        lines.append(word_enough(marks))
+    if not marks.windows and not marks.words:
+        lines.append("It has no marks: the network has no words, and the pictures no contrast.")
+    return lines
+
+
+def answer_marks(seen: SeenMarks | None, image: Image.Image) -> dict[str, Any] | None:
+    """Word the marks that a new picture shows, with its pictures inside, for the identify page."""
+    if seen is None or (not seen.windows and seen.heat is None):
+        return None
+    heat = None
+    if seen.heat is not None and seen.heat.any():
+        drawn = draw_heat(image, seen.heat)
+        alt = f"Your picture, faded but for the places with words of {display_name(seen.kind)}"
+        heat = {**_embed(drawn), "alt": alt}
+    return {
+        "kind": display_name(seen.kind),
+        "because": word_because(seen),
+        "windows": [_answer_mark(mark, image) for mark in seen.windows],
+        "heat": heat,
+    }
+
+
+def _answer_mark(seen: SeenMark, image: Image.Image) -> dict[str, Any]:
+    x0, y0, x1, y1 = seen.box
+    box = (x0 * image.width, y0 * image.height, x1 * image.width, y1 * image.height)
+    tile = image.resize((_TILE_PX, _TILE_PX), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
+    places = _list_places(seen.mark)
+    return {
+        "word": seen.mark.word,
+        "lacks": seen.mark.lacks,
+        "places": places,
+        "vote": round(seen.vote, 4),
+        "elsewhere": round(seen.mark.elsewhere, 4),
+        "shown": seen.is_shown,
+        **_embed(tile),
+        "alt": f"{places} of your picture",
+    }
+
+
+def _embed(image: Image.Image) -> dict[str, Any]:
+    data = base64.b64encode(encode_jpeg(image, 82)).decode()
+    source = f"data:image/jpeg;base64,{data}"
+    return {"thumbnail": source, "width": image.width, "height": image.height}
+
+
+def _show_window_mark(mark: WindowMark, heaviest: float, pictures: PictureBook) -> ShownMark:
+    tiles = []
+    for i, window in () if mark.lacks else mark.specimens[:_N_TILES]:
+        shown = pictures([i])[0]
+        width, height = shown.thumbnail_size
+        x0, y0, x1, y1 = find_seen_box(window, width, height)
+        view = (x0 * width, y0 * height, (x1 - x0) * width, (y1 - y0) * height)
+        alt = f"{mark.word}, {_name_window(window)} of {shown.alt}"
+        tiles.append(Tile(shown, " ".join(f"{value:.1f}" for value in view), alt))
+    return ShownMark(
+        *(mark, mark.weight / heaviest, _list_places(mark)),
+        tuple(SIX[name] for name, _ in mark.windows),
+        tuple(tiles),
+    )
+
+
+def _list_places(mark: WindowMark) -> str:
+    return listed([_name_window(name) for name, _ in mark.windows])
+
+
+def _name_window(window: str) -> str:
+    return "whole picture" if window == "whole" else window
+
+
+def _name_window_mark(mark: WindowMark) -> str:
+    return f"{'not ' if mark.lacks else ''}{mark.word}, {_list_places(mark)}"
+
+
+def _bar_lines(
+    names: Sequence[str], marks: Sequence[WindowMark | WordMark], width: int, full: str
+) -> list[str]:
+    heaviest = max(mark.weight for mark in marks)
+    column = min(max(len(name) for name in names), max(width - 16, 20))
+    room = max(min(width - column - 10, 30), 4)
+    bars = [full * round(room * mark.weight / heaviest) for mark in marks]
+    return [
+        f"  {name[:column]:<{column}}  {mark.weight:4.0%}  {bar}".rstrip()
+        for name, mark, bar in zip(names, marks, bars, strict=True)
+    ]

@@ -14,6 +14,7 @@ from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import BagOfWords
 from fieldguide.features._pool_maps import fit_maps
+from fieldguide.features.bag_of_words import FoundWords
 from fieldguide.features.network import SIX, Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import Guide
@@ -27,7 +28,6 @@ from fieldguide.guide.window_marks import (
     list_window_marks,
 )
 from fieldguide.guide.word_marks import (
-    FoundWords,
     choose_words,
     count_words,
     cut_patches,

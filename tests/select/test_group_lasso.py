@@ -11,6 +11,7 @@ from fieldguide.select.group_lasso import (
     measure_mapped_spreads,
     rounded_hinge,
     solve_groups,
+    weigh,
 )
 
 KERNELS = ("chi2", "intersection", "linear")
@@ -140,3 +141,12 @@ def test_the_intercept_is_the_best():
         here = rounded_hinge(y, moved)
         grid = [rounded_hinge(y, f + s) for s in np.linspace(-60, 60, 4001)]
         assert here <= min(grid) + 1e-9
+
+
+def test_no_row_inside_its_margin_bounds_nothing():
+    X, y = draw()
+    mapped = map_bins("chi2", X)
+    roots, usable = np.ones(len(mapped.Z)), np.ones(len(mapped.Z), dtype=bool)
+    objective, bound, norms = weigh(mapped.Z, y, 2.0, roots, usable, 3.0, 5 * y)
+    assert (objective, bound) == (4.5, 0.0)
+    assert not norms.any()

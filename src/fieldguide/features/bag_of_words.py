@@ -208,6 +208,18 @@ class BagOfWords(ImageTransformer):
             least_contrast=self.least_contrast,
         )
 
+    def find_words(self, pixels: np.ndarray) -> "FoundWords":
+        """Return the nearest words of every window of a picture, and where the windows are."""
+        small = shrink(pixels, self.max_side_px)
+        found, frames = self.descriptors(small)
+        n_nearest = self.n_nearest if self.assignment == "soft" else 1
+        word, distance = nearest_words(found, self.words_[:-1], min(n_nearest, self.n_words - 1))
+        # The descriptor of a window without contrast is zero; it is the last word's alone.
+        word[~found.any(axis=1)] = self.n_words - 1
+        height, width = small.shape[:2]
+        x, y = (frames[:, 0] + 0.5) / width, (frames[:, 1] + 0.5) / height
+        return FoundWords(word, soft_shares(distance, self.radius_), x, y, frames[:, 2] / width)
+
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted bag as arrays and as values that JSON can hold."""
         check_is_fitted(self)
@@ -265,18 +277,8 @@ class BagOfWords(ImageTransformer):
         check_number(owner, "random_state", self.random_state, 0, 2**63 - 1, integer=True)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        small = shrink(pixels, self.max_side_px)
-        found, frames = self.descriptors(small)
-        n_nearest = self.n_nearest if self.assignment == "soft" else 1
-        n_nearest = min(n_nearest, self.n_words - 1)
-        word, distance = nearest_words(found, self.words_[:-1], n_nearest)
-        share = soft_shares(distance, self.radius_)
-        # The descriptor of a window without contrast is zero; it is the last word's alone.
-        is_plain = ~found.any(axis=1)
-        word[is_plain] = self.n_words - 1
-        height, width = small.shape[:2]
-        x, y = (frames[:, 0] + 0.5) / width, (frames[:, 1] + 0.5) / height
-        return pool_words(word, share, x, y, self.n_words, self.pyramid)
+        found = self.find_words(pixels)
+        return pool_words(found.word, found.share, found.x, found.y, self.n_words, self.pyramid)
 
     def _columns(self) -> list[Column]:
         return [
@@ -337,6 +339,16 @@ class BagOfWords(ImageTransformer):
                 patches[w, counts[w]] = cut_window(picture, *sample.frames[row])
                 counts[w] += 1
         return patches, counts
+
+
+class FoundWords(NamedTuple):
+    """The words of the windows of one picture."""
+
+    word: np.ndarray  # (n_windows, n_nearest)
+    share: np.ndarray  # (n_windows, n_nearest), of each window 1
+    x: np.ndarray  # (n_windows,) middle of the window, in shares of the width
+    y: np.ndarray  # (n_windows,) in shares of the height
+    side: np.ndarray  # (n_windows,) of the window, in shares of the width
 
 
 class Sample(NamedTuple):

@@ -19,7 +19,7 @@ from fieldguide.features import _efficientnet
 # What torchvision's and timm's ImageNet models expect: the usual convention of an ONNX export.
 _MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 _STD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
-_CROP = 0.875  # the network sees 224 of 256 pixels: the margin of the picture is left out
+CROP = 0.875  # the network sees 224 of 256 pixels: the margin of the picture is left out
 N_CLASSES = 1000
 
 Box = tuple[float, float, float, float]
@@ -86,7 +86,7 @@ class Network:
         x0, y0, x1, y1 = box
         left, top = x0 * image.width, y0 * image.height
         width, height = (x1 - x0) * image.width, (y1 - y0) * image.height
-        side = min(width, height) * _CROP
+        side = min(width, height) * CROP
         left += (width - side) / 2
         top += (height - side) / 2
         resized = image.resize(

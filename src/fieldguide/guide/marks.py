@@ -20,6 +20,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError
 from fieldguide.features import BagOfWords, FeatureStack
 from fieldguide.features._pool_maps import MonotoneMaps
+from fieldguide.features.bag_of_words import FoundWords
 from fieldguide.features.network import N_CLASSES, Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
@@ -32,7 +33,7 @@ from fieldguide.guide.summaries import choose_exemplars
 from fieldguide.guide.views import HeatPicture, KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
 from fieldguide.guide.visual_words import encode_patches
 from fieldguide.guide.window_marks import MEASURED, WINDOWS
-from fieldguide.guide.word_marks import FoundWords, KindWords
+from fieldguide.guide.word_marks import KindWords
 
 SAMPLE, SAMPLE_SHARE = 160, 1 / 12  # specimens: so many, or this share of the collection
 LEAST_EACH, MOST_EACH = 2, 8  # of a kind

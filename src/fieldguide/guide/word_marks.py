@@ -27,9 +27,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import BagOfWords
-from fieldguide.features.bag_of_words import TooFewWindows, pool_words, soft_shares
-from fieldguide.features.codebook import nearest_words
-from fieldguide.features.transformer import shrink
+from fieldguide.features.bag_of_words import FoundWords, TooFewWindows, pool_words
 from fieldguide.guide.visual_words import PATCH_PX
 from fieldguide.select import AdditiveKernelSelector
 
@@ -40,16 +38,6 @@ N_CELLS = 16  # of the heat, along each side
 C_PATH = (0.01, 0.03, 0.1, 0.3, 1.0)
 AS_GOOD = 0.01  # below the best held-out score
 _TOL, _MAX_ITER = 0.02, 4  # relative duality gap, and fifties of epochs that it may take
-
-
-class FoundWords(NamedTuple):
-    """The words of the windows of one picture."""
-
-    word: np.ndarray  # (n_windows, n_nearest)
-    share: np.ndarray  # (n_windows, n_nearest), of each window 1
-    x: np.ndarray  # (n_windows,) middle of the window, in shares of the width
-    y: np.ndarray  # (n_windows,)
-    side: np.ndarray  # (n_windows,) of the window, in shares of the width
 
 
 class KindWords(NamedTuple):
@@ -83,19 +71,9 @@ def learn_vocabulary(images: Sequence[Image.Image], seed: int, n_jobs: int) -> B
 
 def find_words(bag: BagOfWords, images: Sequence[Image.Image], n_jobs: int) -> list[FoundWords]:
     """Return the words of each picture, as ``bag`` counts them."""
-
-    def find(image: Image.Image) -> FoundWords:
-        small = shrink(np.asarray(image), bag.max_side_px)
-        found, frames = bag.descriptors(small)
-        n_nearest = min(bag.n_nearest if bag.assignment == "soft" else 1, bag.n_words - 1)
-        word, distance = nearest_words(found, bag.words_[:-1], n_nearest)
-        word[~found.any(axis=1)] = bag.n_words - 1
-        height, width = small.shape[:2]
-        x, y = (frames[:, 0] + 0.5) / width, (frames[:, 1] + 0.5) / height
-        return FoundWords(word, soft_shares(distance, bag.radius_), x, y, frames[:, 2] / width)
-
     with threadpool_limits(1, "blas"):
-        return list(map_in_order(find, images, n_jobs=n_jobs))
+        pixels = (np.asarray(image) for image in images)
+        return list(map_in_order(bag.find_words, pixels, n_jobs=n_jobs))
 
 
 def count_words(found: FoundWords, n_words: int) -> np.ndarray:
@@ -174,10 +152,7 @@ def _fit_selector(
         # Where kinds are easily told apart the gap closes slowly; the words are the same by then.
         warnings.simplefilter("ignore", FieldguideWarning)
         warnings.filterwarnings("ignore", "The number of unique classes")  # kinds of one specimen
-        try:
-            return selector.fit(histograms, index)
-        except OverflowError:  # the group lasso, where no row is left inside its margin
-            return selector.set_params(mode="exact").fit(histograms, index)
+        return selector.fit(histograms, index)
 
 
 def _weigh_words(

@@ -215,5 +215,5 @@ def weigh(
     gain = float(beta @ y)
     bend = CORNER / C * float(beta @ beta) + float(norms.max()) ** 2
     room = C / max(float(np.abs(beta).max()), 1e-300)
-    stretch = min(gain / bend, room) if bend > 0 else room
+    stretch = min(gain / bend, room) if bend > 0 else 0.0  # β is 0: no row is inside its margin
     return 0.5 * t * t + C * rounded_hinge(y, f), stretch * gain - 0.5 * stretch**2 * bend, norms

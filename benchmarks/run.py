@@ -51,6 +51,7 @@ PROBLEMS = (
     "additive_table",
     "region_selection",
     "region_speed",
+    "region_specimens",
 )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 DOCS = Path(__file__).parent
-COMMANDS = ("demo", "build", "describe", "identify", "plot", "serve", "export")
+COMMANDS = ("demo", "build", "describe", "identify", "locate", "plot", "serve", "export")
 
 
 def cli_reference() -> str:

@@ -6,7 +6,8 @@
     catalogue.sqlite        specimens, attributes, branches, kinds, files that were skipped
     features/*.npy          embedding, logits, properties, attributes, rows: a row per specimen
     models/                 key.safetensors + key.json, words.json, stack.safetensors + stack.json,
-                            annotation.safetensors + annotation.json, visual_words.json
+                            annotation.safetensors + annotation.json, visual_words.json,
+                            places.safetensors + places.json
     pictures/               thumbnails, named by the digest of the image
     build.journal           while a build is under way
 
@@ -40,6 +41,7 @@ WORDS = "models/words.json"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
+PLACES = "models/places"
 
 
 def write_model(

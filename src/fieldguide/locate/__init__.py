@@ -5,12 +5,16 @@
 - :class:`RegionSelector`: learns from labels of pictures which regions make them positive
 - :class:`MISVM`, :class:`MILBoost`: what it is compared with, by the same interface
 - :func:`find_objects`: a :class:`Finding`, mask and boxes, from the scores of regions
+- :func:`border_contrast`: how far each region stands out from the border of the picture
+- :func:`trace_outlines`: polygons around a mask, for drawing
 """
 
+from fieldguide.locate.contrast import border_contrast
 from fieldguide.locate.descriptors import region_features, region_words
 from fieldguide.locate.finding import Finding, find_objects
 from fieldguide.locate.mi_svm import MISVM
 from fieldguide.locate.mil_boost import MILBoost
+from fieldguide.locate.outlines import trace_outlines
 from fieldguide.locate.region_selector import RegionSelector
 from fieldguide.locate.superpixels import Regions, superpixels, to_regions
 
@@ -20,9 +24,11 @@ __all__ = [
     "MILBoost",
     "RegionSelector",
     "Regions",
+    "border_contrast",
     "find_objects",
     "region_features",
     "region_words",
     "superpixels",
     "to_regions",
+    "trace_outlines",
 ]

@@ -55,6 +55,7 @@ PROBLEMS = (
     "region_speed",
     "clip_selection",
     "clip_regions",
+    "region_specimens",
 )
 
 

@@ -17,7 +17,9 @@ import numpy as np
 from PIL import Image
 
 DOCS = Path(__file__).parent
-COMMANDS = ("demo", "build", "describe", "identify", "marks", "plot", "serve", "export")
+COMMANDS = (
+    *("demo", "build", "describe", "identify", "marks", "locate", "plot", "serve", "export"),
+)
 
 
 def cli_reference() -> str:

@@ -18,6 +18,7 @@ from fieldguide.errors import FieldguideError
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
     from fieldguide.guide import Answer, Guide
+    from fieldguide.guide.found_boxes import Found
     from fieldguide.guide.views import KeyPath
 
 app = typer.Typer(
@@ -339,6 +340,98 @@ def marks(
 
 @app.command()
 @_one_line_errors
+def locate(
+    guide: GuideFolder,
+    images: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Image files to look at; those of the guide by default."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Look for the marks of this kind; by default of the one it is named."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the boxes to this COCO JSON file.")
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Boxes to compare with: a COCO JSON file, or a folder of VOC XML or YOLO files."
+        ),
+    ] = None,
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say where in each image the marks of a kind are.
+
+    Without IMAGES, it tells what the guide has found in the best examples of each kind.
+    With --boxes, it prints the average precision at an overlap of .5 and .4, and CorLoc.
+
+    Example: fieldguide locate photos-guide new/*.jpg --out found.json
+    """
+    from fieldguide.guide import Guide
+    from fieldguide.guide.found_boxes import compare_boxes, read_boxes
+    from fieldguide.site.phrases import count
+    from fieldguide.site.places import word_located
+    from fieldguide.site.records import located_record
+
+    opened = Guide.open(guide)
+    if embedder is not None:
+        opened.use_embedder(embedder)
+    truth = None if boxes is None else read_boxes(boxes)
+    found, n_failed = _find_marks(opened, images or [], kind)
+    if out is not None:
+        _write_boxes(out, found)
+    if as_json:
+        _print_json([{"image": f.path, **located_record(f.located)} for f in found])
+    elif images:
+        for each in found:
+            print(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
+    if truth is not None:
+        compared = compare_boxes(found, truth)
+        figures = ", ".join(f"AP at {o:g}: {p:.3f}" for o, p in compared.average_precision.items())
+        pictures = count(compared.n_pictures, "picture")
+        line = f"{pictures} with boxes; {figures}, CorLoc {compared.corloc:.3f}"
+        print(line, file=sys.stderr if as_json else sys.stdout)
+    if out is not None and not as_json:
+        print(f"The boxes of {count(len(found), 'picture')} are in {out}")
+    elif not images and truth is None and not as_json:
+        print(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
+    if n_failed:
+        raise typer.Exit(2)
+
+
+def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
+    """Return what is found in images, or in the guide's own; and how many could not be read."""
+    from fieldguide.collection import read_picture
+    from fieldguide.errors import UnreadableImageError
+    from fieldguide.guide.found_boxes import Found
+
+    if not images:
+        return [Found(s.path, (s.width, s.height), at) for s, at in guide.all_located(kind)], 0
+    found, n_failed = [], 0
+    for image in images:
+        try:
+            (located,) = guide.locate([image], kind)
+            picture = read_picture(image)
+            found.append(Found(str(image), (picture.width, picture.height), located))
+        except UnreadableImageError as error:
+            n_failed += 1
+            _complain(str(error))
+    return found, n_failed
+
+
+def _write_boxes(out: Path, found: list["Found"]) -> None:
+    from fieldguide.datasets.boxes import write_coco_boxes
+
+    if out.is_dir():
+        raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
+    write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])
+
+
+@app.command()
+@_one_line_errors
 def plot(
     guide: GuideFolder,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to draw: 'key'.")],
@@ -585,6 +678,10 @@ def _print_answer(guide: "Guide", image: Path, answer: "Answer", because: str) -
         print(f"  shows {', '.join(word for word, _ in answer.words[:8])}")
     if because:
         print(f"  because of: {because}")
+    if answer.located is not None:
+        from fieldguide.site.places import word_located
+
+        print(f"  {word_located(answer.located)}")
     if answer.path is not None:
         _print_path(guide, answer.path, answer.kinds[0][0])
 

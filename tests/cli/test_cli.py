@@ -46,7 +46,7 @@ def test_help_is_quick_and_loads_nothing_heavy():
     assert found.stdout.strip() == "[]"
     result = run("--help")
     assert result.returncode == 0
-    for command in ("demo", "build", "describe", "identify", "marks", "plot", "serve",
+    for command in ("demo", "build", "describe", "identify", "marks", "locate", "plot", "serve",
                     "export"):  # fmt: skip
         assert command in result.stdout
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
@@ -242,6 +242,36 @@ def test_marks_of_a_kind(small_guide, folder):
     answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
     assert line == f"  because of: {answer['because']}"
     assert any(mark["word"] in line for mark in record["windows"])
+
+
+def test_locate_tells_writes_and_compares(small_guide, folder, tmp_path):
+    image, found = folder / "disc" / "00.png", tmp_path / "found.json"
+    told = run("locate", small_guide.folder, image, "--out", found)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith(f"{image}: disc, mark ")
+    assert told.stdout.splitlines()[0].endswith("of the picture")
+    content = json.loads(found.read_text())
+    assert content["images"][0]["file_name"] == str(image)
+    assert [each["name"] for each in content["categories"]] == ["disc"]
+    assert all("score" in each for each in content["annotations"])
+    same = run("locate", small_guide.folder, image, "--boxes", found)
+    assert same.stdout.splitlines()[-1] == (
+        "1 picture with boxes; AP at 0.5: 1.000, AP at 0.4: 1.000, CorLoc 1.000"
+    )
+    asked = run("locate", small_guide.folder, image, "--kind", "square", "--json")
+    (record,) = json.loads(asked.stdout)
+    assert record["kind"] == "square"
+    stored = run("locate", small_guide.folder, "--out", found)
+    assert "pictures are in" in stored.stdout
+    assert len(json.loads(found.read_text())["images"]) > 6
+    answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
+    x0, y0, x1, y1 = answer["located"]["places"][0]["box"]
+    assert 0 <= x0 < x1 <= 1
+    assert 0 <= y0 < y1 <= 1
+    for wrong, message in (("--kind", "No kind of this"), ("--boxes", "There are no boxes")):
+        refused = run("locate", small_guide.folder, image, wrong, "nothing")
+        assert refused.returncode == 2
+        assert message in refused.stderr
 
 
 def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):

@@ -19,7 +19,9 @@ from fieldguide.guide.views import (
     Branch,
     KeyPath,
     Kind,
+    Located,
     PathStep,
+    Place,
     Specimen,
     Unreadable,
     Word,
@@ -141,6 +143,11 @@ class StandInGuide:
     def words_of(self, i):
         return self._words_of[i]
 
+    def located(self, i):
+        """A mark in the upper left corner of every second specimen."""
+        kind = self._specimens[i].kind
+        return None if kind is None or i % 2 else locate_corner(kind)
+
     def neighbours(self, ids, n=8):
         steps = np.arange(1, 1 + min(n, self.n_specimens - 1))
         return (np.asarray(ids)[:, None] + steps) % max(self.n_specimens, 1)
@@ -154,7 +161,8 @@ class StandInGuide:
                 raise UnreadableImageError("it is not an image that can be read") from error
         nearest = tuple(range(min(8, self.n_specimens)))
         ranked = tuple((k.name, p) for k, p in zip(self.kinds, (0.83, 0.11, 0.04), strict=False))
-        answer = (ranked, self._branch_of[0], self._words_of[0], nearest, self._walk())
+        located = locate_corner(ranked[0][0]) if ranked else None
+        answer = (ranked, self._branch_of[0], self._words_of[0], nearest, self._walk(), located)
         return [Answer(*answer) for _ in images]
 
     def _walk(self):
@@ -233,6 +241,11 @@ class StandInGuide:
                     image.thumbnail((most, most))
                     image.save(path, quality=88)
                     shared = path.read_bytes()
+
+
+def locate_corner(kind):
+    ring = ((0.0, 0.0), (0.25, 0.0), (0.25, 0.3), (0.0, 0.3))
+    return Located(kind, 0.7, 0.08, (Place((0.0, 0.0, 0.25, 0.3), (ring,), 0.7),))
 
 
 def _counted(values):

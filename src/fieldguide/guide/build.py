@@ -36,6 +36,7 @@ from fieldguide.guide.catalogue import write_catalogue
 from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.marks import read_known_windows, stage_marks
+from fieldguide.guide.places import stage_places
 from fieldguide.guide.rows import AUTO, Rows, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
 from fieldguide.guide.trees import TREES, grow_tree, judge_tree, remove_chains
@@ -108,6 +109,11 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
             n_jobs=settings.n_jobs,
         )
         info = _describe(collection, table, rows, settings, network, out, stage, progress)
+        stage_places(
+            *(out, stage, settings.embedder, network.name, journal, progress),
+            seed=settings.seed,
+            n_jobs=settings.n_jobs,
+        )
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
         word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)

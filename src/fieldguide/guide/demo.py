@@ -52,7 +52,7 @@ def mark_demo(out: Path) -> None:
 def _recipe() -> str:
     """Return a digest of the code that draws the collection and builds its guide."""
     digest = blake2b(f"{N_PER_KIND} {SIZE_PX}".encode(), digest_size=16)
-    for package in ("datasets", "guide", "features", "describe", "identify"):
+    for package in ("datasets", "guide", "features", "describe", "identify", "locate"):
         folder = files("fieldguide") / package
         for file in sorted(folder.iterdir(), key=lambda f: f.name):
             if file.name.endswith((".py", ".tsv")):

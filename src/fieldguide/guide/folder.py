@@ -8,6 +8,7 @@
     models/                 key.safetensors + key.json, words.json, stack.safetensors + stack.json,
                             annotation.safetensors + annotation.json, visual_words.json,
                             marks.safetensors + marks.json
+                            places.safetensors + places.json
     pictures/               thumbnails, named by the digest of the image
     build.journal           while a build is under way
 
@@ -42,6 +43,7 @@ STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
 MARKS = "models/marks"
+PLACES = "models/places"
 
 
 def write_model(

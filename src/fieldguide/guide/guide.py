@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import leaf_classes, make_couplets
 from fieldguide.guide.marks import Marks, open_marks, see_marks
 from fieldguide.guide.measure import LARGE_PX, describe_image
+from fieldguide.guide.places import PlaceModel, open_places
+from fieldguide.guide.regions import Cutter, open_cutter
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import (
@@ -36,6 +39,7 @@ from fieldguide.guide.views import (
     KeyPath,
     Kind,
     KindMarks,
+    Located,
     PathStep,
     SeenMarks,
     Specimen,
@@ -394,8 +398,52 @@ class Guide:
         for source in images:
             image = _read_image(source)
             outputs, properties = describe_image(image, self._network)
-            answers.append(self._answer(self._row(image, outputs), outputs, properties))
+            answer = self._answer(self._row(image, outputs), outputs, properties)
+            answers.append(replace(answer, located=self._locate_best(image, answer)))
         return answers
+
+    def locate(self, images: Iterable[Any], kind: str | None = None) -> list[Located]:
+        """Say where in new images a kind shows: outlines, boxes and scores.
+
+        Parameters
+        ----------
+        images : iterable of paths, bytes of image files, Pillow images or arrays
+        kind : str, optional
+            Which kind to look for; the one that :meth:`identify` names by default.
+
+        Returns
+        -------
+        list of Located
+            Coordinates are shares of the width and the height.
+        """
+        places = self._places
+        if places is None or self._cutter is None:
+            raise GuideError(
+                "This guide does not know where marks are: it has fewer than two kinds, was built "
+                "by an earlier version, or with a network without a map; build it again."
+            )
+        kind = None if kind is None else self.find_kind(kind)
+        if kind is not None and kind not in places.kinds:
+            raise GuideError(
+                f"The guide has not looked for the marks of {kind!r}: of very many kinds only the "
+                "largest are looked at."
+            )
+        found = []
+        for source in images:
+            image = _read_image(source)
+            name = kind
+            if name is None:
+                row = self._row(image, describe_image(image, self._network)[0])
+                order = np.argsort(-self._key.predict_proba(row)[0], kind="stable")
+                named = (str(self._key.classes_[k]) for k in order)
+                name = next(each for each in named if each in places.kinds)
+            found.append(places.locate(self._cutter.cut(image), name))
+        return found
+
+    def located(self, i: int) -> Located | None:
+        """Return where the mark of its kind is on a specimen; None if it was not looked at."""
+        found = self._places and self._places.of_picture.get(self.digests[int(i)])
+        return found if found and found.kind == self.specimen(i).kind else None
 
     def describe(self, branch: int = 0, *, max_depth: int | None = None) -> str:
         """Return the tree below a branch as indented text."""
@@ -426,6 +474,25 @@ class Guide:
         from fieldguide.site.export import export_site
 
         return export_site(self, Path(target), overwrite=overwrite, progress=progress)
+
+    def all_located(self, kind: str | None = None) -> list[tuple[Specimen, Located]]:
+        """Return the specimens, of one kind or of all, on which marks were found, and where."""
+        known = self._kind_by_name
+        if kind is not None:
+            name = self.find_kind(kind)
+            known = {name: known[name]}
+        ids = sorted({i for each in known.values() for i in each.exemplars})
+        found = ((specimen, self.located(specimen.id)) for specimen in self.specimens(ids))
+        return [(specimen, at) for specimen, at in found if at is not None]
+
+    def _locate_best(self, image: Image.Image, answer: Answer) -> Located | None:
+        """Return what speaks for the kind that is named, where the guide knows."""
+        places = self._places
+        if not answer.kinds or places is None or answer.kinds[0][0] not in places.kinds:
+            return None
+        if self._cutter is None:
+            return None
+        return places.locate(self._cutter.cut(image), answer.kinds[0][0])
 
     def _row(self, image: Image.Image, outputs: Outputs) -> np.ndarray:
         """Return the row of a new image, (1, n_columns), as the specimens have theirs."""
@@ -516,7 +583,8 @@ class Guide:
     def use_embedder(self, path: str | os.PathLike) -> None:
         """Say where the ONNX file is that the guide was built with."""
         self._embedder_path = os.fspath(path)
-        self.__dict__.pop("_network", None)
+        for name in ("_network", "_cutter"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _network(self) -> Network:
@@ -547,6 +615,19 @@ class Guide:
     def _stack(self) -> FeatureStack | None:
         parts = self.about["settings"].get("features", DEEP)
         return None if parts == DEEP else open_stack(self.folder)
+
+    @cached_property
+    def _places(self) -> PlaceModel | None:
+        return open_places(self.folder)
+
+    @cached_property
+    def _cutter(self) -> Cutter | None:
+        assert self._network is not None
+        assert self._places is not None
+        cutter = open_cutter(self._embedder_path)
+        if cutter is not None and cutter.n_columns != self._places.functions.n_features:
+            raise GuideError("The places do not fit the network; build the guide again.")
+        return cutter
 
     @cached_property
     def _attributes(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ CREATE TABLE IF NOT EXISTS measured (
 CREATE TABLE IF NOT EXISTS rows_settings (value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS windows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS regions (
+    picture TEXT PRIMARY KEY, height INTEGER NOT NULL, labels BLOB NOT NULL, rows BLOB NOT NULL,
+    contrast BLOB NOT NULL
+);
 """
 
 
@@ -71,7 +76,7 @@ class Journal:
         found = [value for (value,) in self._db.execute("SELECT value FROM settings")]
         if found != [settings]:
             self._db.execute("BEGIN IMMEDIATE")
-            for name in ("measured", "settings", "rows", "rows_settings", "windows"):
+            for name in ("measured", "settings", "rows", "rows_settings", "windows", "regions"):
                 self._db.execute(f"DELETE FROM {name}")
             self._db.execute("INSERT INTO settings VALUES (?)", (settings,))
             self._db.execute("COMMIT")
@@ -148,6 +153,30 @@ class Journal:
         """Return the row of a file, or None."""
         found = self._db.execute(f"SELECT row FROM {part} WHERE file = ?", (file,)).fetchone()
         return None if found is None else _from_blob(found[0])
+
+    def region_pictures(self) -> set[str]:
+        """Return the pictures whose regions are known."""
+        return {picture for (picture,) in self._db.execute("SELECT picture FROM regions")}
+
+    def write_regions(self, regions: Iterable[tuple[str, np.ndarray, np.ndarray, Any]]) -> None:
+        """Keep the label map of each picture, and the rows and the contrast of its regions."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany(
+            "INSERT OR REPLACE INTO regions VALUES (?, ?, ?, ?, ?)",
+            [
+                (picture, len(cut), cut.astype("<u2").tobytes(), _to_blob(rows), _to_blob(contrast))
+                for picture, cut, rows, contrast in regions
+            ],
+        )
+        self._db.execute("COMMIT")
+
+    def read_regions(self, picture: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what was written of a picture: label map, rows and contrast of its regions."""
+        query = "SELECT height, labels, rows, contrast FROM regions WHERE picture = ?"
+        height, labels, rows, contrast = self._db.execute(query, (picture,)).fetchone()
+        cut = np.frombuffer(labels, dtype="<u2").reshape(height, -1)
+        table = np.frombuffer(rows, dtype="<f4").reshape(int(cut.max()) + 1, -1)
+        return cut, table, np.frombuffer(contrast, dtype="<f4")
 
     def close(self) -> None:
         """Let go of the file, so that another build may use it."""

@@ -203,6 +203,25 @@ class KeyPath:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A piece of a picture that speaks for a kind; coordinates in shares of width and height."""
+
+    box: tuple[float, float, float, float]  # x0, y0, x1, y1
+    outline: tuple[tuple[tuple[float, float], ...], ...]  # rings of points; a second is a hole
+    score: float  # above 0 as a rule; larger is surer
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where in a picture a kind shows."""
+
+    kind: str
+    score: float  # of the picture
+    share: float  # of the picture that its places cover
+    places: tuple[Place, ...]  # the surest first, at least one
+
+
+@dataclass(frozen=True)
 class Answer:
     """What the guide says of one new image."""
 
@@ -211,3 +230,4 @@ class Answer:
     words: tuple[tuple[str, float], ...]  # attributes that it shows, as in words_of
     neighbours: tuple[int, ...]  # the nearest specimens
     path: KeyPath | None = None  # the way through the key; None for keys without a graph
+    located: Located | None = None  # what speaks for the first kind; None where it is not known

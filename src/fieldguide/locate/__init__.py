@@ -5,6 +5,8 @@
 - :class:`RegionSelector`: learns from labels of pictures which regions make them positive
 - :class:`MISVM`, :class:`MILBoost`: what it is compared with, by the same interface
 - :func:`find_objects`: a :class:`Finding`, mask and boxes, from the scores of regions
+- :func:`border_contrast`: how far each region stands out from the border of the picture
+- :func:`trace_outlines`: polygons around a mask, for drawing
 
 The same in a clip:
 
@@ -15,11 +17,13 @@ The same in a clip:
 """
 
 from fieldguide.locate.clip_descriptors import supervoxel_features
+from fieldguide.locate.contrast import border_contrast
 from fieldguide.locate.crane import CRANE
 from fieldguide.locate.descriptors import region_features, region_words
 from fieldguide.locate.finding import Finding, find_objects
 from fieldguide.locate.mi_svm import MISVM
 from fieldguide.locate.mil_boost import MILBoost
+from fieldguide.locate.outlines import trace_outlines
 from fieldguide.locate.region_selector import RegionSelector
 from fieldguide.locate.superpixels import Regions, superpixels, to_regions
 from fieldguide.locate.supervoxels import Supervoxels, supervoxels, to_supervoxels
@@ -34,6 +38,7 @@ __all__ = [
     "Regions",
     "Supervoxels",
     "TubeFinding",
+    "border_contrast",
     "find_objects",
     "find_tubes",
     "region_features",
@@ -43,4 +48,5 @@ __all__ = [
     "supervoxels",
     "to_regions",
     "to_supervoxels",
+    "trace_outlines",
 ]

@@ -16,6 +16,8 @@ from fieldguide.locate.superpixels import Regions
 from fieldguide.locate.supervoxels import Supervoxels
 from fieldguide.locate.tubes import TubeFinding, find_tubes
 
+State = tuple[dict[str, np.ndarray], dict[str, Any]]
+
 
 class Bags(NamedTuple):
     """The regions of all pictures, one after the other."""
@@ -108,6 +110,40 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
             else:
                 found.append(find_objects(places, turned)._replace(score=score))
         return found
+
+    def to_state(self) -> State:
+        """Return the fitted classifier as arrays and as values that JSON can hold.
+
+        What the search for weights told (``weights_`` and the like) is left out.
+        """
+        check_is_fitted(self)
+        arrays, settings = self._functions_state()
+        return arrays, {
+            **settings,
+            "classes": self.classes_.tolist(),
+            "n_features_in": int(self.n_features_in_),
+            "arguments": self.get_params(),
+        }
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
+        """Make a fitted classifier from what :meth:`to_state` returned."""
+        model = cls(**settings["arguments"])
+        model._check_arguments()
+        model.classes_ = np.array(settings["classes"])
+        model.n_features_in_ = int(settings["n_features_in"])
+        n_functions = model._read_functions(arrays, settings)
+        if model.classes_.ndim != 1 or n_functions != len(model._questions()):
+            raise InvalidArgument(f"The functions of a {cls.__name__} do not fit its classes.")
+        return model
+
+    def _functions_state(self) -> State:
+        """Return the functions as arrays and values."""
+        raise NotImplementedError
+
+    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
+        """Take the functions of a state; refuse what does not fit; return how many there are."""
+        raise NotImplementedError
 
     @abstractmethod
     def _check_arguments(self) -> None:

@@ -15,7 +15,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import KERNELS, AdditiveKernelMap, default_gamma
 from fieldguide.locate.alternation import Selection
-from fieldguide.locate.bags import BagClassifier, Bags
+from fieldguide.locate.bags import BagClassifier, Bags, State
 from fieldguide.locate.region_problem import GramProblem, Problem, RowProblem
 from fieldguide.svm.folds import deal_folds
 from fieldguide.svm.functions import (
@@ -24,6 +24,7 @@ from fieldguide.svm.functions import (
     LinearFunctions,
     kernel_matrix,
     pool_functions,
+    read_functions,
 )
 
 MAPPED = ("chi2", "intersection", "jensen_shannon")
@@ -52,6 +53,14 @@ class Space:
             self.gamma = default_gamma(X, kernel)
         self.X = X
         self.values = self.map_rows(X) if self.is_rows else kernel_matrix(kernel, self.gamma, X)
+
+    @classmethod
+    def bare(cls, kernel: str, gamma: float | None, order: int, is_rows: bool) -> "Space":
+        """Return the space of a saved classifier, without any row."""
+        space = cls.__new__(cls)
+        space.kernel, space.gamma, space.order, space.is_rows = kernel, gamma, order, is_rows
+        space.X = space.values = None
+        return space
 
     def map_rows(self, X: Any) -> Any:
         """Return φ(X), sparse where most of it is zero."""
@@ -144,6 +153,29 @@ class KernelBagClassifier(BagClassifier):
         ]
         self._functions = space.functions(coefs, [found.plane.intercept for found in best])
         self._space = space.without_rows()
+
+    def _functions_state(self) -> State:
+        arrays, settings = self._functions.to_state()
+        space = self._space
+        told = {"is_rows": space.is_rows, "gamma": space.gamma, "C": self.C_, "cap": self.cap_}
+        return arrays, {**settings, **told}
+
+    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
+        is_rows = settings["is_rows"] is True
+        functions = read_functions(arrays, settings)
+        space = Space.bare(self.kernel, settings["gamma"], self.map_order, is_rows)
+        n_columns = self.n_features_in_
+        if is_rows:
+            n_columns = space.map_rows(np.ones((1, n_columns))).shape[1]
+        if functions.n_features != n_columns or settings["kernel"] != (
+            "linear" if is_rows else self.kernel
+        ):
+            raise InvalidArgument(
+                f"The functions of a {type(self).__name__} do not fit its kernel and columns."
+            )
+        self._functions, self._space, self.gamma_ = functions, space, space.gamma
+        self.C_, self.cap_ = float(settings["C"]), float(settings["cap"])
+        return len(functions.intercept)
 
     def _costs(self, C: float, problem: Problem) -> tuple[float, float]:
         if self.C_negative is None:

@@ -18,10 +18,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from fieldguide._check import check_number
+from fieldguide._check import InvalidArgument, check_number
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
-from fieldguide.locate.bags import BagClassifier, Bags
+from fieldguide.locate.bags import BagClassifier, Bags, State
 
 _LARGEST_STEP = 4.0
 
@@ -95,6 +95,26 @@ class MILBoost(BagClassifier):
     def _score(self, X: Any) -> np.ndarray:
         rows = _to_dense(X)
         return np.stack([stumps.evaluate(rows) for stumps in self.stumps_], axis=1)
+
+    def _functions_state(self) -> State:
+        parts = {field: [getattr(s, field) for s in self.stumps_] for field in Stumps._fields}
+        return {field: np.stack(values) for field, values in parts.items()}, {}
+
+    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
+        column, threshold, height = (arrays[field] for field in Stumps._fields)
+        is_sound = (
+            column.ndim == 2
+            and column.shape == threshold.shape == height.shape
+            and np.issubdtype(column.dtype, np.signedinteger)
+            and column.size
+            and 0 <= column.min() <= column.max() < self.n_features_in_
+            and np.isfinite(threshold).all()
+            and np.isfinite(height).all()
+        )
+        if not is_sound:
+            raise InvalidArgument("The stumps of a MILBoost do not fit together.")
+        self.stumps_ = [Stumps(*parts) for parts in zip(column, threshold, height, strict=True)]
+        return len(self.stumps_)
 
     def _score_bags(self, scores: np.ndarray, start: np.ndarray) -> np.ndarray:
         log_none = np.add.reduceat(-np.logaddexp(0, scores), start[:-1])

@@ -14,6 +14,7 @@ from fieldguide.site.phrases import (
     word_path,
 )
 from fieldguide.site.pictures import PictureBook, find_specimen
+from fieldguide.site.places import outline_record
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -42,6 +43,7 @@ def word_answer(
             for shown in pictures(answer.neighbours)
         ],
         "path": _path(guide, book, pictures, answer.path, answer) if answer.path else None,
+        "located": None if answer.located is None else outline_record(answer.located),
     }
 
 

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from fieldguide.guide.compare import Comparison
-from fieldguide.guide.views import Answer, KeyPath
+from fieldguide.guide.views import Answer, KeyPath, Located
+from fieldguide.site.places import word_located
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -33,6 +34,21 @@ def answer_record(guide: "Guide", answer: Answer) -> dict[str, Any]:
         "words": [{"word": word, "score": round(s, 4)} for word, s in answer.words],
         "neighbours": [s.path for s in guide.specimens(answer.neighbours)],
         "path": None if answer.path is None else _path_record(guide, answer.path),
+        "located": None if answer.located is None else located_record(answer.located),
+    }
+
+
+def located_record(located: Located) -> dict[str, Any]:
+    """Return where a kind shows; coordinates are shares of the picture's width and height."""
+    return {
+        "kind": located.kind,
+        "score": located.score,
+        "share": located.share,
+        "words": word_located(located),
+        "places": [
+            {"box": list(place.box), "outline": place.outline, "score": place.score}
+            for place in located.places
+        ],
     }
 
 

@@ -21,6 +21,7 @@ from fieldguide.site.index import letters
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.marks import show_marks
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
+from fieldguide.site.places import draw_outlines
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Renderer:
         return {
             "kind": kind,
             "plate": self.pictures(kind.exemplars[:7]) if first else [],
+            "outlines": draw_outlines(self.guide, kind.exemplars[:7]) if first else {},
             "look_alikes": [
                 (self._kinds[name], share, self.pictures(self._kinds[name].exemplars[:2]))
                 for name, share in (kind.look_alikes if first else ())

@@ -163,7 +163,36 @@
     return part;
   }
 
+  /* What speaks for the answer, outlined on the picture: dark below, light dashes above. */
+  var frame = element("span", "outlined");
+  var where = element("p", "note where");
+  preview.parentNode.insertBefore(frame, preview);
+  frame.appendChild(preview);
+  frame.parentNode.insertBefore(where, frame.nextSibling);
+  function clearOutline() {
+    where.textContent = "";
+    if (frame.lastChild !== preview) frame.removeChild(frame.lastChild);
+  }
+  function outline(located) {
+    clearOutline();
+    if (!located || !preview.naturalWidth) return;
+    var drawn = drawing("outline", "100%", located.words, [
+      ["path", { "class": "outline-dark", d: located.path }],
+      ["path", { "class": "outline-light", d: located.path }]
+    ]);
+    /* A square of shares, laid over the picture as it is shown. */
+    var box = preview.getBoundingClientRect();
+    var scale = Math.min(box.width / preview.naturalWidth, box.height / preview.naturalHeight);
+    drawn.setAttribute("viewBox", "0 0 1 1");
+    drawn.setAttribute("preserveAspectRatio", "none");
+    drawn.style.width = 100 * scale * preview.naturalWidth / box.width + "%";
+    drawn.style.height = 100 * scale * preview.naturalHeight / box.height + "%";
+    frame.appendChild(drawn);
+    where.textContent = located.sentence;
+  }
+
   function say(text, className) {
+    clearOutline();
     state.textContent = text;
     state.className = className;
     state.hidden = false;
@@ -249,6 +278,7 @@
       });
       answer.appendChild(grid);
     }
+    outline(data.located);
     state.hidden = true;
     answer.hidden = false;
   }

@@ -1,0 +1,334 @@
+"""Where the marks of each kind are: learnt from its best examples, found in new images.
+
+A few exemplars of each kind are cut into regions. For each kind, region selection
+(:mod:`fieldguide.locate.alternation`) learns a linear function on regions that is above 0 somewhere
+in each of its exemplars and below 0 everywhere in those of other kinds, its look-alikes first.
+Regions that score high and stand out from the border of the picture
+(:mod:`fieldguide.locate.contrast`) are outlined. Nobody has drawn a box.
+
+How much is looked at grows with the collection: 15 % of it, or 160 pictures if that is more, up
+to 6 exemplars of a kind and 2,400 in all, but never less than 3 of a kind; of very many kinds, the
+largest.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from fieldguide._parallel import map_in_order
+from fieldguide.errors import GuideError
+from fieldguide.guide import folder as files
+from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.gather import Progress
+from fieldguide.guide.journal import Journal
+from fieldguide.guide.regions import CutPicture, cut_missing, open_cutter
+from fieldguide.guide.views import Kind, Located, Place
+from fieldguide.locate import Regions, to_regions, trace_outlines
+from fieldguide.locate.alternation import draw_weights, select_regions
+from fieldguide.locate.contrast import stand_out
+from fieldguide.locate.finding import connect, score_bag
+from fieldguide.locate.region_problem import RowProblem
+from fieldguide.locate.simplex import find_caps
+from fieldguide.svm.functions import LinearFunctions, read_functions
+
+VERSION = 1  # raise it when places are found in another way: earlier ones are then not kept
+SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
+LEAST_OF_KIND, MOST_OF_KIND = 3, 6
+N_BASIS, N_FOR_BASIS = 256, 3000  # directions that rows are seen in; rows that these are found from
+N_NEGATIVE = 32  # pictures of other kinds that a kind is told from, half of them of look-alikes
+CAP, C = 1 / 3, 1.0  # these and the next two: the best of a few tried on drawn specimens
+POSITIVE = 8.0  # what all exemplars of a kind cost together, in units of C
+CUT_OFF = 0.6  # of the best region of a picture, in score times contrast
+MOST_PLACES = 4  # in one picture
+LEAST_SHARE = 0.01  # of the picture that a second place must cover
+_UNIT = 1000  # outlines are stored in thousandths of width and height
+
+
+class PlaceModel(NamedTuple):
+    """What a guide knows of places."""
+
+    kinds: tuple[str, ...]
+    functions: LinearFunctions  # one for each kind, on the rows of regions
+    of_picture: dict[str, Located]  # by the digest of a picture
+
+    def locate(self, cut: CutPicture, kind: str) -> Located:
+        """Return where in a picture a kind shows; KeyError for a kind that was not looked at."""
+        if kind not in self.kinds:
+            raise KeyError(kind)
+        k = self.kinds.index(kind)
+        scores = cut.rows @ self.functions.coef[k] + self.functions.intercept[k]
+        return find_places(kind, cut.regions, scores, cut.contrast)
+
+
+def stage_places(
+    out: Path,
+    stage: Path,
+    embedder: str | None,
+    network: str,
+    journal: Journal,
+    progress: Progress,
+    *,
+    seed: int,
+    n_jobs: int,
+) -> None:
+    """Learn the places of the staged guide's kinds and stage them, where there is a way to."""
+    catalogue = Catalogue(stage / files.CATALOGUE)
+    kinds, digests = catalogue.kinds(), catalogue.digests()
+    catalogue.close()
+    sample = choose_sample(kinds, len(digests))
+    if len(sample) < 2:
+        return
+    pictures = {kind.name: [digests[i] for i in ids] for kind, ids in sample}
+    questions = [(kind.name, choose_negatives(kind, pictures, seed)) for kind, _ in sample]
+    inputs = _digest(network, seed, pictures, questions)
+    if _keep_earlier(out, stage, inputs):
+        return
+    cutter = open_cutter(embedder)
+    if cutter is None:
+        return
+    every = list(dict.fromkeys(digest for each in pictures.values() for digest in each))
+    # Another number of threads may sum in another order.
+    with threadpool_limits(1, "blas"):
+        known = cut_missing(every, out, cutter, journal, n_jobs, progress)
+        bags = _Bags([picture for picture in every if picture in known], journal)
+        model = _learn(questions, pictures, bags, n_jobs, progress)
+    if model is not None:
+        save_places(model, stage, inputs)
+
+
+def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, tuple[int, ...]]]:
+    """Return the kinds that are looked at, each with a few of its exemplars."""
+    if not kinds:
+        return []
+    allowed = min(max(SHARE * n_specimens, LEAST), MOST)
+    n_each = int(np.clip(allowed // len(kinds), LEAST_OF_KIND, MOST_OF_KIND))
+    largest = sorted(kinds, key=lambda kind: (-kind.count, kind.name))[: MOST // n_each]
+    return [(kind, kind.exemplars[:n_each]) for kind in sorted(largest, key=lambda k: k.name)]
+
+
+def choose_negatives(kind: Kind, pictures: dict[str, list[str]], seed: int) -> list[str]:
+    """Return pictures of other kinds, half of them of look-alikes; the same for the same seed."""
+    name = int.from_bytes(blake2b(kind.name.encode(), digest_size=4).digest(), "little")
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name,)))
+    alike = [other for other, _ in kind.look_alikes if other in pictures]
+    others = [other for other in pictures if other != kind.name and other not in alike]
+    first = _take_turns([pictures[other] for other in alike], rng)
+    rest = _take_turns([pictures[other] for other in others], rng)
+    half = first[: max(N_NEGATIVE // 2, N_NEGATIVE - len(rest))]
+    own = set(pictures[kind.name])
+    return [picture for picture in (*half, *rest) if picture not in own][:N_NEGATIVE]
+
+
+def find_places(kind: str, regions: Regions, scores: np.ndarray, contrast: np.ndarray) -> Located:
+    """Return the connected pieces of the regions that score high and stand out; never none."""
+    standing = stand_out(scores, contrast)
+    is_found = standing >= CUT_OFF * standing.max()
+    total = regions.labels.size
+    pieces = sorted(connect(regions, is_found), key=lambda piece: -score_bag(scores[piece]))
+    shares = [float(regions.areas[piece].sum() / total) for piece in pieces]
+    kept = [j for j, share in enumerate(shares) if j == 0 or share >= LEAST_SHARE][:MOST_PLACES]
+    places = tuple(_describe(regions, pieces[j], score_bag(scores[pieces[j]])) for j in kept)
+    covered = round(sum(shares[j] for j in kept), 4)
+    return Located(kind, round(score_bag(scores), 4), covered, places)
+
+
+def save_places(model: PlaceModel, folder: Path, inputs: str) -> None:
+    """Write what a guide knows of places below its folder."""
+    arrays, _ = model.functions.to_state()
+    settings = {
+        "version": VERSION,
+        "inputs": inputs,
+        "kinds": list(model.kinds),
+        "pictures": {digest: _to_record(found) for digest, found in model.of_picture.items()},
+    }
+    files.write_model(folder, files.PLACES, arrays, settings)
+
+
+def open_places(folder: Path) -> PlaceModel | None:
+    """Return what a guide knows of places, or None where it knows nothing."""
+    if not (folder / f"{files.PLACES}.safetensors").exists():
+        return None
+    return files.read_model(folder, files.PLACES, "places", _from_state)
+
+
+class _Bags:
+    """The regions of many pictures: label maps, and rows in the directions where rows differ most.
+
+    In a few hundred of those directions an SVM is several times faster, and the marks of drawn
+    specimens were found as well as in all.
+    """
+
+    def __init__(self, pictures: Sequence[str], journal: Journal) -> None:
+        self.labels: dict[str, np.ndarray] = {}
+        self.rows: dict[str, np.ndarray] = {}
+        self.contrast: dict[str, np.ndarray] = {}
+        n_each = max(1, N_FOR_BASIS // max(len(pictures), 1))
+        few = []
+        for picture in pictures:
+            rows = journal.read_regions(picture)[1]
+            few.append(rows[:: max(1, len(rows) // n_each)][:n_each])
+        self.basis = find_basis(np.concatenate(few)) if few else np.empty((0, 0), np.float32)
+        for picture in pictures:
+            labels, rows, contrast = journal.read_regions(picture)
+            self.labels[picture], self.rows[picture] = labels, rows @ self.basis
+            self.contrast[picture] = contrast
+
+
+def find_basis(rows: np.ndarray) -> np.ndarray:
+    """Return the directions of largest second moment, orthonormal columns, (d, at most N_BASIS)."""
+    moments = rows.T.astype(np.float64) @ rows
+    return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1][:, :N_BASIS], dtype=np.float32)
+
+
+def _learn(
+    questions: Sequence[tuple[str, list[str]]],
+    pictures: dict[str, list[str]],
+    bags: _Bags,
+    n_jobs: int,
+    progress: Progress,
+) -> PlaceModel | None:
+    """Learn the function of each kind, and find its places in its own exemplars."""
+
+    def learn(question: tuple[str, list[str]]) -> tuple[Any, list[tuple[str, Located]]] | None:
+        kind, others = question
+        own = [bags.rows[picture] for picture in pictures[kind] if picture in bags.labels]
+        negative = [bags.rows[picture] for picture in others if picture in bags.labels]
+        if not own or not negative:
+            return None
+        function = learn_function(own, negative)
+        shown = []
+        for picture in dict.fromkeys(pictures[kind]):
+            if picture in bags.labels:
+                scores = bags.rows[picture] @ function[0] + function[1]
+                regions = to_regions(bags.labels[picture])
+                found = find_places(kind, regions, scores, bags.contrast[picture])
+                shown.append((picture, found))
+        return (bags.basis @ function[0], function[1]), shown
+
+    known, functions, of_picture = [], [], {}
+    answers = map_in_order(learn, questions, n_jobs=n_jobs)
+    for k, ((kind, _), answer) in enumerate(zip(questions, answers, strict=True), start=1):
+        if answer is not None:
+            known.append(kind)
+            functions.append(answer[0])
+            of_picture.update(answer[1])
+        progress("learning where marks are", k, len(questions))
+    if not functions:
+        return None
+    coef = np.stack([w for w, _ in functions]).astype(np.float32)
+    intercept = np.array([b for _, b in functions], dtype=np.float32)
+    return PlaceModel(tuple(known), LinearFunctions(coef, intercept), of_picture)
+
+
+def learn_function(
+    positive: Sequence[np.ndarray], negative: Sequence[np.ndarray]
+) -> tuple[np.ndarray, float]:
+    """Return w and b of the function that region selection learns from two lists of bags."""
+    start = np.concatenate([[0], np.cumsum([len(rows) for rows in positive])])
+    problem = RowProblem(np.concatenate([*positive, *negative]), start)
+    problem.price(C * POSITIVE / len(positive), C)
+    caps = find_caps(start, CAP)
+    plane = select_regions(problem, caps, draw_weights(start, caps, None)).plane
+    return plane.coef, plane.intercept
+
+
+def _take_turns(lists: Sequence[list[str]], rng: np.random.Generator) -> list[str]:
+    """Return the first entries of all lists, then the second ones; the lists in a drawn order."""
+    drawn = [lists[k] for k in rng.permutation(len(lists))]
+    longest = max(map(len, drawn), default=0)
+    turns = [each[j] for j in range(longest) for each in drawn if j < len(each)]
+    return list(dict.fromkeys(turns))
+
+
+def _describe(regions: Regions, piece: np.ndarray, score: float) -> Place:
+    height, width = regions.labels.shape
+    low, high = regions.boxes[piece, :2].min(axis=0), regions.boxes[piece, 2:].max(axis=0)
+    is_inside = np.zeros(regions.n_regions, bool)
+    is_inside[piece] = True
+    sides = np.array([width, height])
+    box = np.concatenate([low / sides, high / sides]).round(4).tolist()
+    outline = trace_outlines(is_inside[regions.labels])
+    return Place((box[0], box[1], box[2], box[3]), outline, round(score, 4))
+
+
+def _digest(network: str, seed: int, *parts: Any) -> str:
+    text = json.dumps([VERSION, network, seed, *parts], ensure_ascii=False)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _keep_earlier(out: Path, stage: Path, inputs: str) -> bool:
+    """Copy the places of the earlier guide if they were found from the very same; say whether."""
+    try:
+        said = json.loads((out / f"{files.PLACES}.json").read_text(encoding="utf-8"))
+        if said["inputs"] != inputs or open_places(out) is None:
+            return False
+    except (OSError, ValueError, KeyError, TypeError, GuideError):
+        return False
+    for suffix in ("safetensors", "json"):
+        shutil.copyfile(out / f"{files.PLACES}.{suffix}", stage / f"{files.PLACES}.{suffix}")
+    return True
+
+
+def _to_record(found: Located) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "score": found.score,
+        "share": found.share,
+        "places": [
+            {
+                "box": " ".join(map(str, place.box)),
+                "outline": [
+                    " ".join(f"{round(x * _UNIT)},{round(y * _UNIT)}" for x, y in ring)
+                    for ring in place.outline
+                ],
+                "score": place.score,
+            }
+            for place in found.places
+        ],
+    }
+
+
+def _from_state(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
+    functions = read_functions(arrays, {"kernel": "linear"})
+    kinds = tuple(str(kind) for kind in settings["kinds"])
+    if len(kinds) != len(functions.intercept):
+        raise ValueError("its parts do not fit together")
+    assert isinstance(functions, LinearFunctions)
+    pictures = {str(digest): _read_record(each) for digest, each in settings["pictures"].items()}
+    return PlaceModel(kinds, functions, pictures)
+
+
+def _read_record(record: dict[str, Any]) -> Located:
+    places = tuple(
+        Place(
+            _read_box(place["box"]),
+            tuple(_read_ring(ring) for ring in place["outline"]),
+            float(place["score"]),
+        )
+        for place in record["places"]
+    )
+    if not places:
+        raise ValueError("a picture without a place")
+    return Located(str(record["kind"]), float(record["score"]), float(record["share"]), places)
+
+
+def _read_box(text: str) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = (_share(float(part)) for part in text.split())
+    return x0, y0, x1, y1
+
+
+def _read_ring(text: str) -> tuple[tuple[float, float], ...]:
+    pairs = (point.split(",") for point in text.split())
+    return tuple((_share(int(x) / _UNIT), _share(int(y) / _UNIT)) for x, y in pairs)
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value} is no share of a picture")
+    return value

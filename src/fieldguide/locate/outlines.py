@@ -1,0 +1,91 @@
+"""The outline of a found part as polygons, for drawing over a picture of any size.
+
+Points are in shares of the picture's width and height: 0, 0 is its upper left corner. A part with
+a hole has two rings, to be filled by the even-odd rule.
+"""
+
+import numpy as np
+from scipy import ndimage
+
+from fieldguide._check import InvalidArgument
+
+Ring = tuple[tuple[float, float], ...]
+
+_SMOOTHING = 0.01  # of the longer side: the steps of pixels go, the shape stays
+_TOLERANCE = 0.003  # of the longer side: how far a polygon may leave the outline
+_LEAST_AREA = 0.002  # of the picture: smaller rings are crumbs
+_DIGITS = 3
+
+
+def trace_outlines(mask: np.ndarray) -> tuple[Ring, ...]:
+    """Return the rings around the true pixels of a mask, largest first; at least one if any is.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (height, width), bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.locate import trace_outlines
+    >>> mask = np.zeros((100, 200), bool)
+    >>> mask[:, :100] = True
+    >>> (ring,) = trace_outlines(mask)
+    >>> xs, ys = zip(*ring)
+    >>> min(xs), round(max(xs), 2), min(ys), max(ys)
+    (0.0, 0.5, 0.0, 1.0)
+    """
+    from skimage.measure import approximate_polygon, find_contours
+
+    mask = np.asarray(mask)
+    if mask.ndim != 2 or mask.dtype != bool or not mask.size:
+        raise InvalidArgument(
+            "mask of trace_outlines must be bool of shape (height, width); got "
+            f"{mask.dtype} of shape {mask.shape}."
+        )
+    if not mask.any():
+        return ()
+    longest = max(mask.shape)
+    # Whatever touches the border goes on beyond it while it is smoothed, then is cut off there.
+    margin = int(np.ceil(4 * _SMOOTHING * longest)) + 1
+    wide = np.pad(mask, margin, mode="edge").astype(np.float64)
+    smooth = ndimage.gaussian_filter(wide, _SMOOTHING * longest)[margin:-margin, margin:-margin]
+    rings = _trace(smooth, find_contours, approximate_polygon)
+    kept = [ring for area, ring in rings if area >= _LEAST_AREA * mask.size]
+    if not kept:  # a part so small that smoothing wipes it out, or a crumb
+        rings = _trace(mask.astype(np.float64), find_contours, approximate_polygon)
+        kept = [rings[0][1]]
+    return tuple(_to_shares(ring, mask.shape) for ring in kept)
+
+
+def ring_area(ring: np.ndarray) -> float:
+    """Return the area inside a ring of points (n, 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ring_area(np.array([[0, 0], [4, 0], [4, 2], [0, 2], [0, 0]]))
+    8.0
+    """
+    x, y = np.asarray(ring, dtype=np.float64).T
+    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2)
+
+
+def _trace(
+    values: np.ndarray, find_contours, approximate_polygon
+) -> list[tuple[float, np.ndarray]]:
+    """Return (area in pixels, points as x, y) of each ring where values cross a half."""
+    # Two pixels of nothing around, so that rings close; what lies beyond the border is cut off.
+    framed = np.pad(values, 2)
+    rings = []
+    for contour in find_contours(framed, 0.5):
+        points = contour[:, ::-1] - 1.5  # pixel k covers k to k + 1
+        points = np.clip(points, 0, np.array(values.shape[::-1]))
+        smaller = approximate_polygon(points, _TOLERANCE * max(values.shape))
+        rings.append((ring_area(points), smaller if len(smaller) > 3 else points))
+    return sorted(rings, key=lambda pair: -pair[0])
+
+
+def _to_shares(points: np.ndarray, shape: tuple[int, int]) -> Ring:
+    shares = (points / np.array(shape[::-1])).round(_DIGITS)
+    return tuple((float(x), float(y)) for x, y in shares[:-1])  # the last is the first

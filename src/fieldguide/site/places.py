@@ -1,0 +1,89 @@
+"""Where marks are, for pages: outlines to draw over pictures, and the same in words."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fieldguide.guide.views import Located, Place
+from fieldguide.site.phrases import display_name, listed, percent
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+_DRAWN_PX = 1000  # longer side of the drawing's own units
+_WHOLE = 0.75  # of the picture, from which on there is no saying where
+_ROWS = ("upper", "", "lower")
+_COLUMNS = ("left", "", "right")
+_ALONE = {"upper": "top", "lower": "bottom"}
+
+
+class Outline(NamedTuple):
+    """An outline to draw over a picture of any size and the same proportions."""
+
+    width: int
+    height: int
+    path: str  # of SVG
+    words: str
+    align: str = "xMidYMax meet"  # as pictures stand on a plate
+
+
+def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
+    """Return the outlines of those specimens whose marks the guide has located."""
+    found = {specimen.id: guide.located(specimen.id) for specimen in guide.specimens(list(ids))}
+    outlines = {}
+    for specimen in guide.specimens([i for i, located in found.items() if located is not None]):
+        located = found[specimen.id]
+        assert located is not None
+        scale = _DRAWN_PX / max(specimen.width, specimen.height)
+        width, height = round(specimen.width * scale), round(specimen.height * scale)
+        path = draw_path(located, width, height)
+        outlines[specimen.id] = Outline(width, height, path, word_located(located))
+    return outlines
+
+
+def outline_record(located: Located) -> dict[str, Any]:
+    """Return an outline in shares of the picture, for a script to draw, and its words."""
+    words = word_located(located)
+    name = display_name(located.kind)
+    return {
+        "kind": located.kind,
+        "path": draw_path(located, 1, 1),
+        "words": words,
+        "sentence": f"Outlined: what speaks for {name}; {words}.",
+        "boxes": [list(place.box) for place in located.places],
+        "share": located.share,
+        "score": located.score,
+    }
+
+
+def draw_path(located: Located, width: float, height: float) -> str:
+    """Return the outlines of all places as one path of SVG."""
+    rings = (ring for place in located.places for ring in place.outline)
+    return " ".join(
+        "M" + " ".join(f"{x * width:.4g},{y * height:.4g}" for x, y in ring) + "Z" for ring in rings
+    )
+
+
+def word_located(located: Located) -> str:
+    """Say where a mark is: "mark at the upper left, 23% of the picture"."""
+    share = percent(located.share)
+    if located.share >= _WHOLE:
+        return f"mark all over, {share} of the picture"
+    spots = listed(list(dict.fromkeys(word_spot(place) for place in located.places)))
+    return f"mark {spots}, {share} of the picture"
+
+
+def word_spot(place: Place) -> str:
+    """Say where the middle of a place is, by thirds of the picture."""
+    x0, y0, x1, y1 = place.box
+    row, column = (
+        parts[_third((a + b) / 2)] for parts, a, b in ((_ROWS, y0, y1), (_COLUMNS, x0, x1))
+    )
+    if row and column:
+        return f"at the {row} {column}"
+    if row:
+        return f"at the {_ALONE[row]}"
+    return f"on the {column}" if column else "in the middle"
+
+
+def _third(share: float) -> int:
+    return min(int(3 * share), 2)

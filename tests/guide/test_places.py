@@ -1,0 +1,234 @@
+"""Where marks are: learnt at build, kept, shown, found in new images."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from PIL import Image
+from tests.guide.test_build import contents
+
+from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
+from fieldguide.guide import Guide, places
+from fieldguide.guide.places import choose_negatives, choose_sample, find_places
+from fieldguide.guide.views import Kind
+from fieldguide.locate import to_regions
+
+KILLED_BUILD = """
+import os, signal, sys
+from fieldguide.guide import Guide
+folder, out, step, after = sys.argv[1:]
+def progress(name, done, total):
+    if name == step and done >= int(after):
+        os.kill(os.getpid(), signal.SIGKILL)
+Guide.build(folder, out, n_jobs=2, progress=progress)
+"""
+
+
+def draw(colour, corner, seed):
+    """Return a noisy grey picture with a square of a colour in one of four corners."""
+    rng = np.random.default_rng(seed)
+    image = rng.integers(90, 130, (96, 96, 1)).repeat(3, axis=2).astype(np.uint8)
+    y, x = 14 + 40 * (corner // 2), 14 + 40 * (corner % 2)
+    image[y : y + 28, x : x + 28] = colour
+    return image, (x, y, x + 28, y + 28)
+
+
+@pytest.fixture(scope="module")
+def squares():
+    colours = {"red": (220, 20, 20), "blue": (20, 30, 220), "plain": (110, 110, 110)}
+    made = [
+        (kind, *draw(colour, i % 4, 7 * i)) for i in range(8) for kind, colour in colours.items()
+    ]
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(squares, tmp_path_factory):
+    root = tmp_path_factory.mktemp("squares")
+    for i, (kind, image, _) in enumerate(squares):
+        (root / kind).mkdir(exist_ok=True)
+        Image.fromarray(image).save(root / kind / f"{i:02d}.png")
+    return root
+
+
+@pytest.fixture(scope="module")
+def guide(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("guides") / "guide"
+    return Guide.build(folder, out, features="deep", n_jobs=1)
+
+
+def test_the_mark_is_where_it_was_drawn(guide, squares):
+    boxes = {f"{kind}/{i:02d}.png": box for i, (kind, _, box) in enumerate(squares)}
+    shares = []
+    for specimen, located in guide.all_located():
+        assert located.kind == specimen.kind
+        assert 0 < located.share < 1
+        x0, y0, x1, y1 = np.array(boxes[specimen.path]) / 96
+        for place in located.places:
+            a0, b0, a1, b1 = place.box
+            points = np.array([point for ring in place.outline for point in ring])
+            assert points.min() >= 0
+            assert points.max() <= 1
+            # the outline lies in its box, but for the smoothing
+            assert (points >= np.array([a0, b0]) - 0.03).all()
+            assert (points <= np.array([a1, b1]) + 0.03).all()
+        if specimen.kind != "plain":
+            a0, b0, a1, b1 = located.places[0].box
+            inside = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
+            shares.append(inside / ((a1 - a0) * (b1 - b0)))
+    assert len(shares) >= 8
+    assert np.mean(shares) > 0.6  # a square is 0.09 of the picture
+
+
+def test_a_new_image_is_located(guide):
+    image, box = draw((220, 20, 20), 3, 1234)
+    answer, also = guide.identify([image])[0], guide.locate([image], "red")[0]
+    assert answer.kinds[0][0] == "red"
+    assert answer.located == also
+    assert guide.locate([image])[0] == also
+    x, y = (np.array(also.places[0].box).reshape(2, 2).mean(axis=0) * 96).tolist()
+    assert box[0] < x < box[2]
+    assert box[1] < y < box[3]
+    with pytest.raises(GuideError, match=r"not looked for the marks of 'rd'. There is 'red'"):
+        guide.locate([image], "rd")
+
+
+@pytest.mark.parametrize(
+    ("step", "after"), [("looking at regions", 0), ("looking at regions", 9),
+                        ("learning where marks are", 1)],
+)  # fmt: skip
+def test_a_killed_build_goes_on_to_the_same_guide(folder, tmp_path, step, after):
+    out, other = tmp_path / "guide", tmp_path / "other"
+    arguments = [str(folder), str(out), step, str(after)]
+    killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, *arguments], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    steps = []
+    Guide.build(folder, out, n_jobs=1, progress=lambda *now: steps.append(now))
+    assert next(done for name, done, _ in steps if name == "looking at regions") >= after
+    Guide.build(folder, other, n_jobs=2)
+    assert contents(out) == contents(other)
+
+
+def test_a_second_build_keeps_the_places(guide, folder, tmp_path):
+    steps = []
+    before = contents(guide.folder)
+    Guide.build(folder, guide.folder, features="deep", progress=lambda *now: steps.append(now[0]))
+    assert "looking at regions" not in steps
+    assert contents(guide.folder) == before
+
+
+def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
+    out = tmp_path / "guide"
+    Guide.build(folder, out, features="deep", n_jobs=1)
+    for suffix in ("json", "safetensors"):
+        (out / f"models/places.{suffix}").unlink()
+    opened = Guide.open(out)
+    image = draw((220, 20, 20), 1, 5)[0]
+    assert opened.identify([image])[0].located is None
+    assert opened.located(0) is None
+    assert opened.all_located() == []
+    with pytest.raises(GuideError, match="does not know where marks are"):
+        opened.locate([image])
+
+
+@pytest.mark.parametrize("damage", ["cut", "outline", "kinds", "box"])
+def test_a_damaged_file_is_one_sentence(guide, folder, tmp_path, damage):
+    out = tmp_path / "guide"
+    Guide.build(folder, out, features="deep", n_jobs=1)
+    path = out / "models/places.json"
+    said = json.loads(path.read_text())
+    if damage == "cut":
+        path.write_text(path.read_text()[:200])
+    else:
+        first = next(iter(said["pictures"].values()))["places"][0]
+        if damage == "outline":
+            first["outline"] = ["1,2 3000,4 5"]
+        elif damage == "box":
+            first["box"] = "0 0 1"
+        else:
+            said["kinds"].append("one more")
+        path.write_text(json.dumps(said))
+    with pytest.raises(GuideError, match=r"The places .* cannot be read .*; build the guide again"):
+        Guide.open(out).located(0)
+
+
+def test_one_kind_or_none_has_no_places(squares, tmp_path):
+    images = [image for _, image, _ in squares[:5]]
+    for k, kinds in enumerate((["one"] * 5, None)):
+        guide = Guide.build(Collection.from_arrays(images, kinds), tmp_path / str(k), n_jobs=1)
+        assert not os.path.exists(guide.folder / "models/places.json")
+        assert guide.located(0) is None
+
+
+def test_a_network_without_a_map_leaves_places_out(squares, tmp_path):
+    weights = np.random.default_rng(0).normal(size=(3 * 16 * 16, 8)).astype(np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Flatten", ["x"], ["flat"]),
+            helper.make_node("MatMul", ["flat", "w"], ["e"]),
+        ],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 16, 16])],
+        [helper.make_tensor_value_info("e", TensorProto.FLOAT, ["n", 8])],
+        [helper.make_tensor("w", TensorProto.FLOAT, weights.shape, weights.ravel())],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path = tmp_path / "flat.onnx"
+    path.write_bytes(model.SerializeToString())
+    collection = Collection.from_arrays(
+        [im for _, im, _ in squares[:9]], [k for k, *_ in squares[:9]]
+    )
+    guide = Guide.build(collection, tmp_path / "guide", embedder=path, features="deep", n_jobs=1)
+    assert guide.located(0) is None
+    assert guide.identify([squares[0][1]])[0].located is None
+
+
+def kind(name, count=20, alike=()):
+    look_alikes = tuple((other, 0.1) for other in alike)
+    return Kind(name, name, count, tuple(range(12)), (), None, look_alikes, ())
+
+
+@pytest.mark.parametrize(
+    ("n_kinds", "n_specimens", "n_each"), [(2, 40, 6), (32, 768, 5), (100, 1000, 3), (50, 9000, 6)]
+)
+def test_the_sample_grows_with_the_collection(n_kinds, n_specimens, n_each):
+    sample = choose_sample([kind(f"k{i:04d}") for i in range(n_kinds)], n_specimens)
+    assert [len(ids) for _, ids in sample] == [n_each] * n_kinds
+
+
+def test_of_very_many_kinds_the_largest_are_looked_at():
+    kinds = [kind(f"k{i:04d}", count=i) for i in range(5000)]
+    sample = choose_sample(kinds, 500_000)
+    assert sum(len(ids) for _, ids in sample) <= places.MOST
+    assert sample[0][0].count == 5000 - len(sample)
+    assert choose_sample([], 10) == []
+
+
+def test_negatives_are_of_other_kinds_and_half_of_look_alikes():
+    pictures = {f"k{i}": [f"k{i} {j}" for j in range(6)] for i in range(20)}
+    drawn = choose_negatives(kind("k3", alike=("k1", "k2", "k4", "gone")), pictures, 0)
+    assert len(set(drawn)) == places.N_NEGATIVE
+    assert sum(picture.split()[0] in ("k1", "k2", "k4") for picture in drawn) == 16
+    assert not any(picture.startswith("k3 ") for picture in drawn)
+    assert drawn == choose_negatives(kind("k3", alike=("k1", "k2", "k4", "gone")), pictures, 0)
+    few = choose_negatives(kind("a"), {"a": ["1", "2"], "b": ["2", "3"]}, 0)
+    assert few == ["3"]  # the same picture under two names is no negative
+
+
+def test_places_are_the_pieces_that_score_and_stand_out():
+    labels = np.kron(np.arange(9).reshape(3, 3), np.ones((20, 30), int))
+    scores = np.array([2.0, -1, -1, -1, 1.5, -1, -1, -1, -1])
+    contrast = np.zeros(9)
+    contrast[4] = 1
+    (place,) = find_places("k", to_regions(labels), scores, contrast).places
+    assert place.box == (0.3333, 0.3333, 0.6667, 0.6667)
+    flat = find_places("k", to_regions(labels), scores, np.zeros(9))
+    assert [place.box[0] for place in flat.places] == [0.0, 0.3333]
+    same = find_places("k", to_regions(labels), np.ones(9), contrast)
+    assert same.share == 1

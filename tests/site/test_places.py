@@ -1,0 +1,75 @@
+"""Outlines of marks on plates, in answers, and in words."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from tests.site.conftest import locate_corner
+
+from fieldguide.guide.views import Located, Place
+from fieldguide.site.places import draw_outlines, draw_path, outline_record, word_located
+from fieldguide.site.render import Renderer
+
+
+def at(*boxes, share=0.23):
+    return Located(
+        "k", 1.0, share, tuple(Place(box, (((0, 0), (1, 0), (1, 1)),), 1.0) for box in boxes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ((0, 0, 0.2, 0.2), "at the upper left"),
+        ((0.4, 0, 0.6, 0.2), "at the top"),
+        ((0.4, 0.4, 0.6, 0.6), "in the middle"),
+        ((0.8, 0.4, 1, 0.6), "on the right"),
+        ((0.7, 0.8, 0.9, 1), "at the lower right"),
+        ((0.3, 0.8, 0.7, 1), "at the bottom"),
+    ],
+)
+def test_a_place_in_words(box, words):
+    assert word_located(at(box)) == f"mark {words}, 23% of the picture"
+
+
+def test_several_places_and_the_whole_picture_in_words():
+    two = at((0, 0, 0.2, 0.2), (0.8, 0.4, 1, 0.6), (0, 0, 0.1, 0.1))
+    assert word_located(two) == "mark at the upper left and on the right, 23% of the picture"
+    assert word_located(at((0, 0, 1, 1), share=0.9)) == "mark all over, 90% of the picture"
+
+
+def test_a_path_closes_every_ring():
+    assert draw_path(at((0, 0, 1, 1)), 200, 100) == "M0,0 200,0 200,100Z"
+    record = outline_record(locate_corner("crocodile_head"))
+    assert record["path"] == "M0,0 0.25,0 0.25,0.3 0,0.3Z"
+    assert "what speaks for crocodile head; mark at the upper left" in record["sentence"]
+
+
+def test_a_plate_outlines_what_was_located(hostile_guide):
+    kind = hostile_guide.kind("robin")
+    shown = [i for i in kind.exemplars[:7] if hostile_guide.located(i)]
+    assert 0 < len(shown) < 7
+    renderer = Renderer(hostile_guide, live=False)
+    page = renderer.page(renderer.book.kind("robin"))
+    assert page.count('<svg class="outline"') == len(shown)
+    assert page.count("mark at the upper left, 8% of the picture</span>") == len(shown)
+    assert page.count('aria-label="Outlined: mark at the upper left') == len(shown)
+    assert '<label for="outlines">' in page
+    HTMLParser().feed(page)
+
+
+def test_drawings_have_the_proportions_of_their_pictures(hostile_guide):
+    ids = list(hostile_guide.kind("robin").exemplars)
+    assert draw_outlines(hostile_guide, ids)
+    for i, outline in draw_outlines(hostile_guide, ids).items():
+        specimen = hostile_guide.specimen(i)
+        assert outline.width / outline.height == pytest.approx(
+            specimen.width / specimen.height, rel=0.01
+        )
+
+
+def test_plates_without_places_have_no_switch(plain_guide, make_stand_in):
+    guide = make_stand_in([("only", (), (160, 160), f"{i}.jpg") for i in range(3)])
+    guide.located = lambda i: None
+    page = Renderer(guide, live=False).page("kind/only.html")
+    assert "outline" not in re.sub(r"<head>.*</head>", "", page, flags=re.DOTALL)

@@ -385,7 +385,32 @@ def table(result: dict) -> str:
                 lines.append(
                     f"| {data} | {key} | {tolerance} | {accuracy:.3f} | {judge_rows(rows, flat)} |"
                 )
-    return "\n\n".join([*parts, "\n".join(lines)])
+    return "\n\n".join([*parts, "\n".join(lines), relax(groups)])
+
+
+def relax(groups: dict[tuple[str, str], dict[str, list[dict]]]) -> str:
+    """Return what greedy walks gain and cost when more goes both ways, split by split."""
+    lines = ["| data | from | to | accuracy | RC |", "|---|---|---|---|---|"]
+    for data in dict.fromkeys(data for data, _ in groups):
+        for first, second in RELAXED:
+            sides = [groups.get((data, key), {}).get("greedy") for key in (first, second)]
+            if any(rows is None for rows in sides):
+                continue
+            one, two = ({row["split"]: row for row in rows or []} for rows in sides)
+            columns = []
+            for what in ("accuracy", "rc"):
+                apart = np.array([two[k][what] - one[k][what] for k in sorted(one.keys() & two)])
+                columns.append(f"{apart.mean():+.3f} ± {interval(apart):.3f}".replace("-", "−"))
+            lines.append(f"| {data} | {first} | {second} | {' | '.join(columns)} |")
+    return "\n".join(lines)
+
+
+RELAXED = (
+    ("relaxed, rho 1.2", "relaxed, rho 0.8"),
+    ("relaxed, rho 1.2", "relaxed, rho 0.7"),
+    ("cut, alpha 0.8", "cut, alpha 0.4"),
+    ("attention, delta 0.5", "attention, delta 0.7"),
+)
 
 
 def tabulate(name: str, keys: dict[str, dict[str, list[dict]]], flat: dict) -> str:

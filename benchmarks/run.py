@@ -46,6 +46,7 @@ PROBLEMS = (
     "attention_growing",
     "concert_solvers",
     "concert_accuracy",
+    "concert_plots",
     "additive_selection",
     "additive_recovery",
     "additive_table",

@@ -8,6 +8,11 @@ all     2160    the three
 full    6160    the same with all six windows
 ==============  ================================================================================
 
+Specimen clips (``load_specimen_clips``) have III alone: kinds with at least 12 clips, 10 frames of
+each, a clip being a shot; the maps are fitted on the first frames of 200 other clips.
+
+Outputs are kept in 256 levels, 33 MB for both sets of images.
+
 A pool has images of its own, which neither learner nor test sees. I and II are those of CIFAR-10
 for both data sets, as the seed lends CIFAR's to videos; the maps of III to [0, 1] are fitted on
 50 of the same images of each class, or on the 468 of Caltech's background.
@@ -20,11 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.problems.classifier_pool import Pictures, read_folder
+from fieldguide.datasets import load_specimen_clips
 from fieldguide.features.classifier_pool import ClassifierPool
 
 FOLDER = Path("out/bench/concert/pools")
 N_OWN, N_MAPS = 300, 50  # images of each class of CIFAR-10 for I and II, and for the maps of III
 N_KEPT = 40  # images of each class of Caltech-101, for learner and test together
+N_CLIPS, N_FRAMES = 60, 10  # of each action, and of each clip
+LEAST_SHOTS, MOST_SHOTS = 12, 16  # of each kind
 COLUMNS = {
     "I (50)": slice(0, 50),
     "I + II (160)": slice(0, 160),
@@ -37,24 +45,47 @@ COLUMNS = {
 class Pool(NamedTuple):
     """Outputs of all classifiers for the pictures that learner and test draw from."""
 
-    F: np.ndarray  # (n, 6160) float32 in [0, 1], memory-mapped
+    F: np.ndarray  # (n, 6160) float32 in [0, 1]; (n, 2000) of clips
     y: np.ndarray  # (n,)
     is_test: np.ndarray  # (n,); all False where each draw makes its own split
+    shot: np.ndarray  # (n,); images are shots of one frame
 
 
 def load_pool(data: Path, name: str, folder: Path = FOLDER) -> Pool:
     """Return the outputs of the pools for ``name``, computed at the first call."""
-    parts = [folder / f"{name}_{part}.npy" for part in ("y", "is_test", "F")]
+    parts = [folder / f"{name}_{part}.npy" for part in ("y", "is_test", "shot", "F")]
     if not parts[-1].exists():
-        pictures, is_test = _choose_pictures(data, name)
-        F = _describe(data, name, pictures.images)
+        describe = _describe_clips if name == "clips" else _describe_pictures
+        *labels, F = describe(data, name)
         folder.mkdir(parents=True, exist_ok=True)
-        for path, array in zip(parts, (pictures.y, is_test, F), strict=True):
+        for path, array in zip(parts, (*labels, np.rint(255 * F).astype(np.uint8)), strict=True):
             fresh = path.with_suffix(".part.npy")
             np.save(fresh, array)
             os.replace(fresh, path)
-    y, is_test, F = (np.load(path, mmap_mode="r") for path in parts)
-    return Pool(F, np.array(y), np.array(is_test))
+    y, is_test, shot, F = (np.load(path) for path in parts)
+    return Pool(F / np.float32(255), y, is_test, shot)
+
+
+def _describe_pictures(data: Path, name: str) -> tuple[np.ndarray, ...]:
+    pictures, is_test = _choose_pictures(data, name)
+    return pictures.y, is_test, np.arange(len(is_test)), _describe(data, name, pictures.images)
+
+
+def _describe_clips(data: Path, name: str) -> tuple[np.ndarray, ...]:
+    found = load_specimen_clips(n_per_action=N_CLIPS, n_frames=N_FRAMES)
+    kinds = np.array(found.kinds)
+    kept = [
+        i
+        for kind, count in zip(*np.unique(kinds, return_counts=True), strict=True)
+        if count >= LEAST_SHOTS
+        for i in np.flatnonzero(kinds == kind)[:MOST_SHOTS]
+    ]
+    others = load_specimen_clips(n_per_action=N_CLIPS - 10, n_frames=2, random_state=1)
+    outputs = ClassifierPool(kind="outputs", windows=("whole", "centre"))
+    outputs.fit(list(others.clips[:, 0]))
+    F = outputs.transform([frame for i in kept for frame in found.clips[i]])
+    y = np.repeat(kinds[kept], N_FRAMES)
+    return y, np.zeros(len(y), dtype=bool), np.repeat(np.arange(len(kept)), N_FRAMES), F
 
 
 def _choose_pictures(data: Path, name: str) -> tuple[Pictures, np.ndarray]:

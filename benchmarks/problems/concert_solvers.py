@@ -5,12 +5,13 @@ makes it harder):
 
 - pools: outputs of the classifier pools for CIFAR-10, cat against the rest, 400 images; n is the
   number of classifiers, drawn from the 6,160 where it is less,
-- drawn: logistic features that know a little of the class, 400 to 1,000 rows.
+- drawn: logistic features that know a little of the class, where n is 125, 1,000 or larger than
+  the pools.
 
 A judge that shares no code with a solver asks for a relative duality gap of 1e-6 after making the
 weights feasible. Peers get FᵀF and Fᵀt; the time of a peer is that of its coarsest tolerance that
 passes the judge, in a process of its own with 8 GB and 120 s of CPU for all its tolerances and
-repeats. Fieldguide is timed from FᵀF and
+repeats. A peer that did not finish is not run on larger problems. Fieldguide is timed from FᵀF and
 Fᵀt, too, and from the rows F, where nothing has been computed before; the time to compute FᵀF is
 shown beside. All times are CPU seconds of one thread, the median of five.
 
@@ -50,6 +51,7 @@ CELLS = Path("out/bench/concert/solvers")
 LIMIT_S, LIMIT_BYTES = 120, 8 * 2**30
 SIZES = ((125, 400), (1000, 400), (2160, 1000), (6160, 1000), (20_000, 1000))
 K = 50
+UNFINISHED, NOT_RUN = "did not finish", "not run"
 LARGEST_GRAM = 7000  # features; 20,000 would need 3.2 GB for FᵀF alone
 
 
@@ -106,11 +108,13 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     has_pool = data is not None and (data / "cifar10").is_dir()
     if not tiny and (has_pool or (FOLDER / "cifar10_F.npy").exists()):
         pool = load_pool(data or Path(), "cifar10")
-    rows = []
+    rows: list[dict] = []
     with threadpool_limits(1):
         for n, n_rows in sizes:
             for source in ("drawn", "pools"):
                 if source == "pools" and (pool is None or n > pool.F.shape[1]):
+                    continue
+                if source == "drawn" and pool is not None and 1000 < n <= pool.F.shape[1]:
                     continue
                 drawn = draw_rows(n, n_rows) if pool is None or source == "drawn" else None
                 raw = drawn or take_pool(n, min(n_rows, 1000), pool)
@@ -118,7 +122,14 @@ def run(data: Path | None, *, tiny: bool) -> dict:
                     path = CELLS / f"{source}_{n}{'_bias' if bias else ''}.json"
                     if tiny or not path.exists():
                         F, t = pose(*raw, bias=bias)
-                        row = {"source": source, "bias": bias} | compare(F, t, n_repeats)
+                        unfinished = [
+                            name
+                            for row in rows
+                            for name, peer in row["peers"].items()
+                            if peer.get("failed") in (UNFINISHED, NOT_RUN) and row["n"] < n
+                        ]
+                        row = {"source": source, "bias": bias}
+                        row |= compare(F, t, n_repeats, unfinished)
                         rows.append(row)
                         if not tiny:
                             save(path, row)
@@ -129,7 +140,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     return {"rows": rows, "left out": {name: why for name, why in refused.items() if why}}
 
 
-def compare(F: np.ndarray, t: np.ndarray, n_repeats: int) -> dict:
+def compare(F: np.ndarray, t: np.ndarray, n_repeats: int, unfinished: list[str]) -> dict:
     """Return times and gaps of all contestants on one problem."""
     n, k = F.shape[1], min(K, F.shape[1] / 4)
     settings: dict[str, Any] = {"mass": len(t), "sum_t": t.sum(), "size": t @ t}
@@ -160,7 +171,9 @@ def compare(F: np.ndarray, t: np.ndarray, n_repeats: int) -> dict:
     result["peers"] = {}
     if n <= LARGEST_GRAM:
         result["peers"] = {
-            name: run_peer(name, F, t, G, c, k, n_repeats)
+            name: {"failed": NOT_RUN}
+            if name in unfinished
+            else run_peer(name, F, t, G, c, k, n_repeats)
             for name in TOLERANCES
             if refuse(os.environ.get(PEERS_PYTHON), name) is None
         }
@@ -204,7 +217,7 @@ def run_peer(
                 }
     if gaps:
         return {"failed": f"did not reach the gap ({min(gaps):.0e})"}
-    return {"failed": "did not finish"}
+    return {"failed": UNFINISHED}
 
 
 def _limit() -> None:

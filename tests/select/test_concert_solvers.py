@@ -196,3 +196,26 @@ def test_kernels_equal_their_plain_twins():
     e = c - G @ w
     expected = 2 * (e @ fill_vertex(e, 2.5) - e @ w)
     assert _steps.find_gap.py_func(w, e, 2.5) == pytest.approx(expected)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.booleans())
+def test_a_jump_never_rises_and_stays_feasible(seed, n_rows, has_copies):
+    rng = np.random.default_rng(seed)
+    F, t, cap = rng.uniform(size=(n_rows, 8)), rng.uniform(size=n_rows), 0.25
+    if has_copies:
+        F[:, 4:] = F[:, :4]
+    w = rng.dirichlet(np.ones(8))
+    w[w > cap] = cap
+    w[rng.integers(8)] = 0.0
+    before = w.copy()
+    e = F.T @ t - F.T @ F @ w
+    for jump in (_steps._jump, _steps._jump.py_func):
+        w[:], slopes = before, e.copy()
+        jump(np.ascontiguousarray(F.T @ F), cap, w, slopes)
+        assert ((w >= 0) & (w <= cap)).all()
+        assert w.sum() == pytest.approx(before.sum(), abs=1e-9)
+        bound = (before == 0) | (before == cap)
+        np.testing.assert_array_equal(w[bound], before[bound])
+        assert ((F @ w - t) ** 2).sum() <= ((F @ before - t) ** 2).sum() + 1e-9
+        np.testing.assert_allclose(slopes, F.T @ (t - F @ w), atol=1e-7)

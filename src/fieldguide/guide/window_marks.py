@@ -85,7 +85,9 @@ def fit_window_votes(outputs: np.ndarray, index: np.ndarray, n_jobs: int) -> Win
     maps = fit_maps(outputs)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # kinds of one specimen
-        concert = ConcertClassifier(k=K, p1=P1, n_jobs=n_jobs).fit(maps.apply(outputs), index)
+        concert = ConcertClassifier(k=K, p1=P1, refit=None, n_jobs=n_jobs).fit(
+            maps.apply(outputs), index
+        )
     weights, flips = concert.weights_, concert.flips_
     if weights.ndim == 1:  # of two kinds, what speaks for one speaks against the other
         weights, flips = np.stack([weights, weights]), np.stack([~flips, flips])

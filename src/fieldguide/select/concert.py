@@ -28,20 +28,18 @@ from fieldguide.select.k_path import (
     default_k,
     hold_out_votes,
     list_k,
+    list_path,
     spread_two_classes,
 )
+from fieldguide.select.mixture import MIX_TOL, Mixture, fit_mixture, list_pairs
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums
+from fieldguide.select.sums import FeatureSums, plan_sums
 from fieldguide.select.votes import VoteOptions, Votes, fit_votes
 from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
 from fieldguide.svm import Problems, choose_C, fit_scale, hold_out, warn_open_gaps
 from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, score_two_classes
 
 SOLVERS = ("working_set", "frank_wolfe")
-# With more rows than that for each feature, Gram matrices are smaller and quicker than rows …
-_ROWS_PER_FEATURE = 2
-# … unless they are one for each class and larger than this.
-_LARGEST_GRAMS_BYTES = 2**30
 
 
 class ConcertSelector(VotingSelector):
@@ -228,13 +226,7 @@ class ConcertSelector(VotingSelector):
         )
 
     def _plan_sums(self, X: np.ndarray) -> str | None:
-        """Return which Gram matrices to make, None to work on the rows."""
-        n_rows, n = X.shape
-        n_grams = len(self.classes_) if self.balance else 1
-        is_small = n_grams * n * n * 8 <= _LARGEST_GRAMS_BYTES
-        if n_rows <= _ROWS_PER_FEATURE * n or not is_small:
-            return None
-        return "per_class" if self.balance else "whole"
+        return plan_sums(X.shape, len(self.classes_), bool(self.balance))
 
     def _choose(self, X: np.ndarray, index: np.ndarray, columns: ColumnMap) -> None:
         """Set ``p1_`` and ``k_``, by held-out rows if asked."""
@@ -255,8 +247,9 @@ class ConcertSelector(VotingSelector):
         p1_grid: tuple[float, ...],
         k_grid: tuple[float, ...],
     ) -> HeldOutVotes | None:
+        path = list_path(p1_grid, k_grid)
         return hold_out_votes(
-            *(X, index, len(self.classes_), p1_grid, k_grid, self._options(), columns),
+            *(X, index, len(self.classes_), path, self._options(), columns),
             seed=check_seed(type(self).__name__, self.random_state),
             n_jobs=self.n_jobs,
         )
@@ -270,14 +263,15 @@ class ConcertSelector(VotingSelector):
     def _read_p1(self) -> float:
         return float(self.p0) + DEFAULT_P1 if isinstance(self.p1, str) else float(self.p1)
 
-    def _store(self, votes: Votes) -> None:
+    def _store(self, votes: Votes | Mixture) -> None:
         n_classes = len(self.classes_)
         self.weights_ = fold_two_classes(votes.weights, n_classes)
         self.flips_ = fold_two_classes(votes.flips, n_classes)
         self.coef_, self.intercept_ = votes.coef, votes.intercept
         self.duality_gap_ = float(votes.gaps.max())
         if self.solver == "working_set":
-            warn_open_gaps(type(self).__name__, votes.gaps, self.tol, "raise tol")
+            tol = max(self.tol, MIX_TOL) if isinstance(votes, Mixture) else self.tol
+            warn_open_gaps(type(self).__name__, votes.gaps.ravel(), tol, "raise tol")
 
     def _check(self) -> None:
         owner = type(self).__name__
@@ -305,16 +299,24 @@ class ConcertClassifier(ConcertSelector):
     ----------
     k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state
         As of :class:`ConcertSelector`.
-    refit : {None, "svm"}
-        "svm" trains a linear SVM for each class on the columns selected for any class, with C by
-        cross-validation; ``coef_`` and ``intercept_`` are then those of the SVMs.
+    refit : {"mix", "svm", None}
+        "mix" adds up votes of several k and p1 (with k or p1 given, of that alone) and linear SVMs
+        on all columns, shared by held-out rows; see :mod:`fieldguide.select.mixture`. ``weights_``
+        are then those of the votes together, ``k_`` and ``p1_`` those of the vote with the largest
+        share. "svm" trains SVMs on the columns selected for any class, with C by cross-validation;
+        ``coef_`` and ``intercept_`` are those of the SVMs. None leaves the vote of
+        :class:`ConcertSelector` as it is; so does "mix" where there are sums but no rows, and
+        with k="cv".
     probability : bool
-        Fit the scale of ``predict_proba`` to held-out votes, which takes about five more fits.
+        Fit the scale of ``predict_proba`` to held-out scores, which takes about five more fits
+        where they are not known from the mixture.
 
     Attributes
     ----------
     scale_ : float or None
         Probabilities are softmax(scale_ · scores).
+    shares_ : ndarray of shape (n_votes + 1,)
+        Of "mix": what each vote adds to the spread of the scores; the last is the SVM's.
 
     Examples
     --------
@@ -334,7 +336,7 @@ class ConcertClassifier(ConcertSelector):
         balance: bool = False,
         calibrate: bool = True,
         scale: bool = True,
-        refit: str | None = None,
+        refit: str | None = "mix",
         probability: bool = False,
         solver: str = "working_set",
         tol: float = 1e-6,
@@ -349,9 +351,11 @@ class ConcertClassifier(ConcertSelector):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on rows ``X``, (n, n_features), with labels ``y``, (n,)."""
-        super().fit(X, y)
         self.scale_: float | None = None
-        if self.refit is None and not self.probability:
+        if self.refit == "mix" and self.k != "cv":
+            return self._fit_mixture(X, y)
+        super().fit(X, y)
+        if self.refit != "svm" and not self.probability:
             return self
         X, index = self._read_training_rows(X, y)
         if self.refit == "svm":
@@ -361,6 +365,27 @@ class ConcertClassifier(ConcertSelector):
             held_out = self._hold_out(X, index, columns, (self.p1_,), (self.k_,))
             scores = None if held_out is None else held_out.scores[0]
         if self.probability:
+            self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
+        return self
+
+    def _fit_mixture(self, X: Any, y: Any) -> Self:
+        owner = type(self).__name__
+        self._check()
+        X, index = self._read_training_rows(X, y)
+        k, p1 = (None if isinstance(each, str) else float(each) for each in (self.k, self.p1))
+        self.k_, self.p1_ = self._read_k(X.shape[1]), self._read_p1()
+        pairs = list_pairs(X.shape[1], k, p1, float(self.p0))
+        found = fit_mixture(
+            *(X, index, len(self.classes_), pairs, self._options()),
+            map_to_unit(owner, X.min(axis=0), X.max(axis=0), self.scale),
+            seed=check_seed(owner, self.random_state),
+            n_jobs=self.n_jobs,
+        )
+        self.p1_, self.k_ = found.pairs[int(found.shares[:-1].argmax())]
+        self.shares_, self.C_ = found.shares, found.C
+        self._store(found)
+        if self.probability:
+            scores = found.held_out
             self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
         return self
 
@@ -391,8 +416,8 @@ class ConcertClassifier(ConcertSelector):
         return scores[:, 1:] if len(self.classes_) == 2 else scores
 
     def _takes_parts(self) -> bool:
-        return super()._takes_parts() and self.refit is None and not self.probability
+        return super()._takes_parts() and self.refit != "svm" and not self.probability
 
     def _check(self) -> None:
         super()._check()
-        check_choice("ConcertClassifier", "refit", self.refit, (None, "svm"))
+        check_choice("ConcertClassifier", "refit", self.refit, ("mix", "svm", None))

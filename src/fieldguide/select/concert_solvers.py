@@ -85,16 +85,24 @@ def solve_working_set(
     check_k(k, n)
     w = fill_vertex(objective.c, k, start)
     table = objective.open_table()
-    size = max(int(2 * k), _LEAST_SIZE)
-    is_whole = n <= max(size, objective.whole_up_to)
-    table.add(np.arange(n) if is_whole else np.flatnonzero(w))
+    size = max(int(k), _LEAST_SIZE)
+    least = max(LEAST_SHARE * objective.size, _TINY)
+    if n <= max(size, objective.whole_up_to):
+        table.add(np.arange(n))
+        trace = np.empty(max_passes + 1)
+        settings = (float(k), float(tol), trace, _MAX_STEPS)
+        n_passes, gap, unit, n_steps = _steps.solve_whole(
+            table.gram, objective.c, float(objective.size), least, w, *settings
+        )
+        return ConcertSolution(w, trace[:n_passes], gap / unit, n_steps)
+    table.add(np.flatnonzero(w))
     objectives: list[float] = []
     n_steps = 0
     while True:
         J, e = table.look(w[table.ids])
         objectives.append(J)
         gap = _steps.find_gap(w, e, float(k))
-        unit = max(J, LEAST_SHARE * objective.size, _TINY)
+        unit = max(J, least)
         if gap <= tol * unit or len(objectives) > max_passes:
             return ConcertSolution(w, np.array(objectives), gap / unit, n_steps)
         goal = 0.5 * tol * unit

@@ -6,13 +6,13 @@ that ranks far better than the number of right answers, which jumps by whole row
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fieldguide._parallel import map_in_order
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums
+from fieldguide.select.sums import FeatureSums, plan_sums
 from fieldguide.select.votes import VoteOptions, fit_votes
 from fieldguide.svm import fit_scale
 from fieldguide.svm.folds import deal_folds
@@ -49,34 +49,42 @@ def list_k(n: int, k: str) -> tuple[float, ...]:
     return tuple(float(k) for k in K_GRID if k <= n / 2) or (float(root_k(n)),)
 
 
+def list_path(p1_grid: Sequence[float], k_grid: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """Return all pairs of p1 and k, with k falling."""
+    return tuple((p1, k) for p1 in p1_grid for k in sorted(k_grid, reverse=True))
+
+
 def hold_out_votes(
     F: np.ndarray,
     index: np.ndarray,
     n_classes: int,
-    p1_grid: Sequence[float],
-    k_grid: Sequence[float],
+    grid: Sequence[tuple[float, float]],
     options: VoteOptions,
     columns: ColumnMap,
     *,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> HeldOutVotes | None:
-    """Return scores of rows that took no part, or None where a class has a single row."""
+    """Return scores of rows that took no part, or None where a class has a single row.
+
+    ``grid`` lists p1 and k of votes in the order of the path.
+    """
     n_folds = min(N_FOLDS, int(np.bincount(index, minlength=n_classes).min()))
     if n_folds < 2:
         return None
     fold = deal_folds(index, n_folds, seed)
     loose = options._replace(tol=max(options.tol, PATH_TOL))
-    grid = tuple((p1, k) for p1 in p1_grid for k in sorted(k_grid, reverse=True))
 
     def walk(q: int) -> tuple[np.ndarray, list[np.ndarray]]:
         kept, held_out = np.flatnonzero(fold != q), np.flatnonzero(fold == q)
         rows, labels = F[kept], index[kept]
-        sums = FeatureSums(n_classes, F.shape[1], gram=None).add(rows, labels)
+        gram = plan_sums(rows.shape, n_classes, options.balance)
+        sums = FeatureSums(n_classes, F.shape[1], gram=gram).add(rows, labels)
+        given: dict[str, Any] = {} if gram else {"F": rows, "index": labels}
         weights, scores = None, []
         for p1, k in grid:
             asked = loose._replace(p1=p1)
-            votes = fit_votes(sums, k, asked, columns, F=rows, index=labels, start=weights)
+            votes = fit_votes(sums, k, asked, columns, start=weights, **given)
             weights = votes.weights
             scores.append(F[held_out] @ votes.coef.T + votes.intercept)
         return held_out, scores
@@ -85,7 +93,7 @@ def hold_out_votes(
     result = np.empty((len(grid), len(index), done[0][1][0].shape[1]))
     for held_out, scores in done:
         result[:, held_out] = scores
-    return HeldOutVotes(grid, result)
+    return HeldOutVotes(tuple(grid), result)
 
 
 def choose_pair(held_out: HeldOutVotes, index: np.ndarray) -> tuple[float, float]:

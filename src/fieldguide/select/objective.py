@@ -32,6 +32,7 @@ class ColumnMap(NamedTuple):
 
     slope: np.ndarray  # (n,)
     offset: np.ndarray  # (n,)
+    top: np.ndarray | float = 1.0  # what 1 is mapped to: a flip is f ← top − f
 
     @classmethod
     def identity(cls, n: int) -> "ColumnMap":
@@ -39,13 +40,13 @@ class ColumnMap(NamedTuple):
         return cls(np.ones(n), np.zeros(n))
 
     def flipped(self, flips: np.ndarray) -> "ColumnMap":
-        """Return the map followed by f ← 1 − f in the columns ``flips``."""
+        """Return the map followed by f ← top − f in the columns ``flips``."""
         sign = np.where(flips, -1.0, 1.0)
-        return ColumnMap(sign * self.slope, sign * self.offset + flips)
+        return ColumnMap(sign * self.slope, sign * self.offset + flips * self.top, self.top)
 
     def centred(self, h: np.ndarray, mass: float) -> "ColumnMap":
         """Return the map with the offset that gives every column the weighted mean 0."""
-        return ColumnMap(self.slope, -self.slope * h / mass)
+        return ColumnMap(self.slope, -self.slope * h / mass, self.top)
 
 
 class Table(Protocol):
@@ -132,7 +133,7 @@ class RowsObjective:
         v = self.root**2
         _steps.back_project(self.F, v, sums)
         _steps.back_project(np.square(self.F, dtype=np.float64), v, squares)
-        slope, offset = self.columns
+        slope, offset, _ = self.columns
         return slope**2 * squares + 2 * slope * offset * sums + offset**2 * v.sum()
 
     def _project(self, q: np.ndarray) -> np.ndarray:
@@ -243,7 +244,7 @@ class GramTable:
         if own.is_plain:
             e = own.c - w @ own.parts[0][1][ids]
             return own.size - float(w @ (own.c[ids] + e[ids])), e
-        slope, offset = own.columns
+        slope, offset, _ = own.columns
         scaled = slope[ids] * w
         product = sum(factor * (scaled @ part[ids]) for factor, part in own.parts)
         at_offset, at_h = float(offset[ids] @ w), float(own.h[ids] @ w)
@@ -255,7 +256,7 @@ class GramTable:
         own = self.objective
         if own.is_plain:
             return own.parts[0][1][np.ix_(rows, ids)]
-        slope, offset = own.columns
+        slope, offset, _ = own.columns
         inner = sum(factor * part[np.ix_(rows, ids)] for factor, part in own.parts)
         block = slope[rows, None] * inner * slope[ids]
         block += np.outer(own.h[rows], offset[ids]) + np.outer(offset[rows], own.h[ids])

@@ -15,6 +15,23 @@ from fieldguide.select.objective import read_matrix
 
 _ROWS_PER_BLOCK = 4096
 GRAMS = ("whole", "per_class", None)
+# With more rows than that for each feature, Gram matrices are smaller and quicker than rows, and
+# with more classes than that for each feature one Gram matrix is quicker than as many looks at
+# the rows …
+_ROWS_PER_FEATURE = 2
+_FEATURES_PER_CLASS = 24
+# … unless they are one for each class and larger than this.
+_LARGEST_GRAMS_BYTES = 2**30
+
+
+def plan_sums(shape: tuple[int, ...], n_classes: int, balance: bool) -> str | None:
+    """Return which Gram matrices to make of rows of a ``shape``, None to work on the rows."""
+    n_rows, n = shape
+    is_small = (n_classes if balance else 1) * n * n * 8 <= _LARGEST_GRAMS_BYTES
+    is_quick = not balance and n <= _FEATURES_PER_CLASS * n_classes
+    if not is_small or not (is_quick or n_rows > _ROWS_PER_FEATURE * n):
+        return None
+    return "per_class" if balance else "whole"
 
 
 class FeatureSums:
@@ -31,6 +48,8 @@ class FeatureSums:
     ----------
     counts : ndarray of shape (n_classes,)
     totals : ndarray of shape (n_classes, n_features)
+    squares : ndarray of shape (n_features,)
+        Sum of the squares of each column.
     grams : ndarray of shape (n_grams, n_features, n_features)
     low, high : ndarray of shape (n_features,)
         Least and largest value of each column.
@@ -48,6 +67,7 @@ class FeatureSums:
         self.gram = gram
         self.counts = np.zeros(n_classes)
         self.totals = np.zeros((n_classes, n_features))
+        self.squares = np.zeros(n_features)
         n_grams = {"whole": 1, "per_class": n_classes, None: 0}[gram]
         self.grams = np.zeros((n_grams, n_features, n_features))
         self.low = np.full(n_features, np.inf)
@@ -77,7 +97,7 @@ class FeatureSums:
                 f"{self.totals.shape}, {self.gram!r} and {other.totals.shape}, {other.gram!r}."
             )
         both = FeatureSums(*self.totals.shape, gram=self.gram)
-        for name in ("counts", "totals", "grams"):
+        for name in ("counts", "totals", "squares", "grams"):
             setattr(both, name, getattr(self, name) + getattr(other, name))
         both.low = np.minimum(self.low, other.low)
         both.high = np.maximum(self.high, other.high)
@@ -86,6 +106,7 @@ class FeatureSums:
     def _add_block(self, rows: np.ndarray, index: np.ndarray) -> None:
         self.low = np.minimum(self.low, rows.min(axis=0))
         self.high = np.maximum(self.high, rows.max(axis=0))
+        self.squares += np.einsum("ij,ij->j", rows, rows)
         self.counts += np.bincount(index, minlength=len(self.counts))
         for k in np.unique(index):
             own = rows[index == k]

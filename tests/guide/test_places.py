@@ -95,7 +95,7 @@ def test_a_new_image_is_located(guide):
     x, y = (np.array(also.places[0].box).reshape(2, 2).mean(axis=0) * 96).tolist()
     assert box[0] < x < box[2]
     assert box[1] < y < box[3]
-    with pytest.raises(GuideError, match=r"not looked for the marks of 'rd'. There is 'red'"):
+    with pytest.raises(GuideError, match=r"No kind of this guide is called 'rd'. There is 'red'"):
         guide.locate([image], "rd")
 
 

@@ -32,8 +32,8 @@ def trace_outlines(mask: np.ndarray) -> tuple[Ring, ...]:
     >>> mask[:, :100] = True
     >>> (ring,) = trace_outlines(mask)
     >>> xs, ys = zip(*ring)
-    >>> min(xs), round(max(xs), 2), min(ys), max(ys)
-    (0.0, 0.5, 0.0, 1.0)
+    >>> [round(value, 2) for value in (min(xs), max(xs), min(ys), max(ys))]
+    [0.0, 0.5, 0.0, 1.0]
     """
     from skimage.measure import approximate_polygon, find_contours
 

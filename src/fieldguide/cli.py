@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fieldguide._reporter import Reporter
 from fieldguide.errors import FieldguideError
 
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
-    from fieldguide.guide import Answer, Guide
+    from fieldguide.guide import Guide
     from fieldguide.guide.found_boxes import Found
-    from fieldguide.guide.views import KeyPath
 
 app = typer.Typer(
     name="fieldguide",
@@ -101,7 +101,7 @@ def demo(
 
     guide = finished_demo(out)
     if guide is None:
-        with _Reporter() as report:
+        with Reporter() as report:
             collection = demo_collection(report)
             guide = _build(collection, out, report, title="Specimens")
         mark_demo(out)
@@ -175,7 +175,7 @@ def build(
     collection = Collection.from_folder(
         folder, kinds=kinds, sidecar=sidecar, max_pixels=round(max_megapixels * 1e6)
     )
-    with _Reporter(quiet=as_json) as report:
+    with Reporter(quiet=as_json) as report:
         guide = _build(
             *(collection, out, report),
             title=title,
@@ -277,6 +277,7 @@ def identify(
     """Say what each image is, what else it might be, and where it belongs in the tree."""
     from fieldguide.errors import UnreadableImageError
     from fieldguide.guide import Guide
+    from fieldguide.site.answer_lines import answer_lines
     from fieldguide.site.marks import word_because
     from fieldguide.site.records import answer_record
 
@@ -300,7 +301,9 @@ def identify(
             record = answer_record(opened, answer)
             results.append({"image": str(image), **record, "because": because or None})
         else:
-            _print_answer(opened, image, answer, because)
+            print(image)
+            for line in answer_lines(opened, answer, because):
+                print(f"  {line}")
     if as_json:
         _print_json(results)
     if n_failed:
@@ -509,12 +512,12 @@ def export(
     from fieldguide.guide import Guide
 
     opened = Guide.open(guide)
-    with _Reporter() as report:
+    with Reporter() as report:
         first = opened.export_site(site, overwrite=overwrite, progress=report)
     print(f"Open {first}")
 
 
-def _build(collection: "Collection", out: Path, report: "_Reporter", **options: Any) -> "Guide":
+def _build(collection: "Collection", out: Path, report: Reporter, **options: Any) -> "Guide":
     from fieldguide.guide import Guide
 
     return Guide.build(collection, out, progress=report, **options)
@@ -527,62 +530,6 @@ def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -
         print(f"The page is at {address} (Ctrl-C ends it)", flush=True)
 
     serve_site(guide, host, port, open_browser=open_browser, announce=announce)
-
-
-class _Reporter:
-    """Progress: a bar on a terminal, a line per step in a log, nothing when quiet."""
-
-    def __init__(self, quiet: bool = False) -> None:
-        self._quiet = quiet
-        self._step = ""
-        self._tenth = -1
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> "_Reporter":
-        if not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description:<20}"),
-                BarColumn(),
-                TextColumn("{task.fields[amount]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        if self._bar is not None:
-            self._move_bar(step, done, total)
-        elif not self._quiet:
-            self._print_line(step, done, total)
-
-    def _move_bar(self, step: str, done: int, total: int) -> None:
-        is_counted = total > 1  # otherwise the bar only shows that something goes on
-        amount = f"{done:,} of {total:,}" if is_counted else ""
-        length = total if is_counted else None
-        if step != self._step:
-            self._step = step
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(step, total=length, amount=amount)
-        self._bar.update(self._task, completed=done, total=length, amount=amount)
-
-    def _print_line(self, step: str, done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if step != self._step:
-            print(step if total == 1 else f"{step}: {done:,} of {total:,}", file=sys.stderr)
-        elif tenth > self._tenth and total > 1:
-            print(f"{step}: {done:,} of {total:,}", file=sys.stderr, flush=True)
-        self._step, self._tenth = step, tenth
 
 
 def _complain(sentence: str) -> None:
@@ -663,55 +610,6 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
         print(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
     print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
-
-
-def _print_answer(guide: "Guide", image: Path, answer: "Answer", because: str) -> None:
-    print(image)
-    if answer.kinds:
-        (name, probability), *others = answer.kinds
-        print(f"  {name} ({probability:.0%})")
-        runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
-        if runners:
-            print(f"  or {', '.join(runners)}")
-    print(f"  in {guide.sentence(answer.branch)}")
-    if answer.words:
-        print(f"  shows {', '.join(word for word, _ in answer.words[:8])}")
-    if because:
-        print(f"  because of: {because}")
-    if answer.located is not None:
-        from fieldguide.site.places import word_located
-
-        print(f"  {word_located(answer.located)}")
-    if answer.path is not None:
-        _print_path(guide, answer.path, answer.kinds[0][0])
-
-
-def _print_path(guide: "Guide", path: "KeyPath", answer: str) -> None:
-    from fieldguide.site.key_layout import choose_spanning
-    from fieldguide.site.phrases import (
-        display_name,
-        is_close_call,
-        percent,
-        word_group,
-        word_path,
-    )
-
-    def few(kinds: tuple[str, ...], to: int | None) -> str:
-        shown = choose_spanning(kinds, to, guide.couplets, 3)
-        more = f" + {len(kinds) - 3} more" if len(kinds) > 3 else ""
-        return ", ".join(display_name(kind) for kind in shown) + more or "others"
-
-    print("  by the key:")
-    for step in path.steps:
-        couplet = guide.couplets[step.couplet - 1]
-        minus, plus = few(couplet.minus, couplet.to_minus), few(couplet.plus, couplet.to_plus)
-        side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
-        close = ", a close call" if is_close_call(step.probability) else ""
-        print(f"    {step.couplet} {side} ({percent(step.probability)}{close})")
-    print(f"    {word_path(path, answer)}")
-    group = word_group(path.group, len(guide.kinds))
-    if group:
-        print(f"    {group}")
 
 
 if __name__ == "__main__":

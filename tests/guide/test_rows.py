@@ -65,7 +65,7 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     for i, image in enumerate(blobs[0][:8]):
         Image.fromarray(image).save(root / f"{i}.png")
     first = Guide.build(root, out, features="hog+color", n_jobs=1)
-    before = np.array(first._rows)
+    before = np.array(first._models.rows)
 
     read: list[str] = []
     picture = Collection.picture
@@ -78,12 +78,12 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     Image.fromarray(blobs[0][20]).save(root / "9.png")
     second = Guide.build(root, out, features="hog+color", n_jobs=1)
     assert read == ["9.png", "9.png"]  # for the network, then for the stack of the first build
-    np.testing.assert_array_equal(second._rows[:8], before)
+    np.testing.assert_array_equal(second._models.rows[:8], before)
     read.clear()
     third = Guide.build(root, out, features="color", n_jobs=1)
     assert set(read) == {f"{i}.png" for i in (*range(8), 9)}
-    assert third._rows.shape != before.shape
-    assert Guide.build(root, out, features="deep", n_jobs=1)._rows.shape[1] == 1280
+    assert third._models.rows.shape != before.shape
+    assert Guide.build(root, out, features="deep", n_jobs=1)._models.rows.shape[1] == 1280
     assert not (out / "models" / "stack.json").exists()
 
 

@@ -1,60 +1,44 @@
 """A guide: build it from a collection, open it again, ask it about a new image."""
 
 import difflib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
-from scipy.special import softmax
 
 from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features import draw_words_plate
-from fieldguide.features.network import Network, Outputs
-from fieldguide.features.stack import DEEP, FeatureStack
-from fieldguide.features.words import YES, WordModel
 from fieldguide.guide import folder as files
-from fieldguide.guide.annotation import Annotation, open_annotation
+from fieldguide.guide.answering import answer_image, make_row, name_row
 from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
-from fieldguide.guide.couplets import leaf_classes, make_couplets
-from fieldguide.guide.marks import Marks, open_marks, see_marks
+from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.marks import see_marks
 from fieldguide.guide.measure import LARGE_PX, describe_image
-from fieldguide.guide.places import PlaceModel, open_places
-from fieldguide.guide.regions import Cutter, open_cutter
-from fieldguide.guide.rows import open_stack
-from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.models import Models, read_json
+from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import (
     Answer,
     Branch,
     Couplet,
     Exemplar,
-    KeyPath,
     Kind,
     KindMarks,
     Located,
-    PathStep,
     SeenMarks,
     Specimen,
     Unreadable,
     VisualWord,
 )
 from fieldguide.guide.visual_words import read_visual_words
-from fieldguide.identify import trace_path
-from fieldguide.identify.cost import cost_of_classes
 
-_KEYS = {key.__name__: key for key in KEYS.values()}
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
-_N_NEIGHBOURS = 10
-_AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
-GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind itself is unsure
 _BLOCK = 512
 
 
@@ -89,6 +73,7 @@ class Guide:
         self.title: str = self.about["title"]
         self.n_specimens: int = self.about["n_specimens"]
         self._catalogue = Catalogue(self.folder / files.CATALOGUE)
+        self._models = Models(self.folder, self.about)
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> "Guide":
@@ -149,7 +134,8 @@ class Guide:
         settings = Settings(seed, network, n_jobs, title, features, key, tree)
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
-        guide._embedder_path = network
+        if network is not None:
+            guide.use_embedder(network)
         return guide
 
     # -- what the guide holds -------------------------------------------------------------
@@ -185,7 +171,7 @@ class Guide:
         if not path.exists():
             return ()
         try:
-            return read_visual_words(_read_json(path))
+            return read_visual_words(read_json(path))
         except (KeyError, ValueError, TypeError) as error:
             raise GuideError(
                 f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
@@ -194,14 +180,14 @@ class Guide:
     @cached_property
     def couplets(self) -> tuple[Couplet, ...]:
         """The key as numbered couplets; empty for a guide without a key, or with a flat one."""
-        if self.about["settings"].get("key") in (None, *_FLAT) or self._key is None:
+        if self.about["settings"].get("key") in (None, *_FLAT) or self._models.key is None:
             return ()
-        kinds = [str(name) for name in self._key.classes_]
-        return make_couplets(self._key.graph_, kinds, self._find_examples())
+        kinds = [str(name) for name in self._models.key.classes_]
+        return make_couplets(self._models.key.graph_, kinds, self._find_examples())
 
     def _find_examples(self) -> dict[int, tuple[tuple[Exemplar, ...], ...]]:
         """Return the specimens that went −, both ways and + at the nodes of which it is known."""
-        examples = getattr(self._key, "examples_", None)
+        examples = getattr(self._models.key, "examples_", None)
         if examples is None:
             return {}
         labelled = self._catalogue.labelled()
@@ -216,12 +202,12 @@ class Guide:
 
     def draw_visual_words(self, n_words: int = 24) -> Image.Image:
         """Return a plate of visual words, to print or to look at."""
-        if self._stack is None or "words" not in self._stack.descriptors_:
+        if self._models.stack is None or "words" not in self._models.stack.descriptors_:
             raise GuideError(
                 "This guide was built without visual words; build it with --features words, or "
                 "with a stack that holds them, such as words+hog."
             )
-        bag = self._stack.descriptors_["words"]
+        bag = self._models.stack.descriptors_["words"]
         return draw_words_plate(bag, n_words=n_words, title=f"Visual words of {self.title}")
 
     @cached_property
@@ -277,7 +263,7 @@ class Guide:
     def marks(self, kind: str) -> KindMarks | None:
         """Return what tells a kind from the others; None in a guide without marks."""
         kind = self.find_kind(kind)
-        return None if self._marks is None else self._marks.kinds.get(kind)
+        return None if self._models.marks is None else self._models.marks.kinds.get(kind)
 
     def find_marks(self, image: Any, kind: str) -> SeenMarks | None:
         """Say which marks of a kind an image shows, and where.
@@ -291,12 +277,11 @@ class Guide:
         -------
         SeenMarks, or None in a guide without marks.
         """
-        if self.marks(kind) is None or self._marks is None:
+        models, known = self._models, self._models.marks
+        if known is None or self.marks(kind) is None:
             return None
-        stack = self._stack if self._marks.uses_stack else None
-        return see_marks(
-            *(self._marks, self.find_kind(kind), _read_image(image), self._network, stack)
-        )
+        stack = models.stack if known.uses_stack else None
+        return see_marks(known, self.find_kind(kind), _read_image(image), models.network, stack)
 
     def specimen(self, i: int) -> Specimen:
         """Return one specimen."""
@@ -371,9 +356,9 @@ class Guide:
         found = np.empty((len(ids), n), dtype=np.int64)
         for start in range(0, len(ids), _BLOCK):
             part = ids[start : start + _BLOCK]
-            likeness = self._rows[part] @ self._rows.T
+            likeness = self._models.rows[part] @ self._models.rows.T
             likeness[np.arange(len(part)), part] = -np.inf
-            found[start : start + _BLOCK] = _largest(likeness, n)
+            found[start : start + _BLOCK] = find_largest(likeness, n)
         return found
 
     # -- asking about new images ----------------------------------------------------------
@@ -394,13 +379,11 @@ class Guide:
         UnreadableImageError
             With one sentence, for the first image that cannot be read.
         """
-        answers = []
-        for source in images:
-            image = _read_image(source)
-            outputs, properties = describe_image(image, self._network)
-            answer = self._answer(self._row(image, outputs), outputs, properties)
-            answers.append(replace(answer, located=self._locate_best(image, answer)))
-        return answers
+        return [answer_image(self, self._models, _read_image(source)) for source in images]
+
+    def use_embedder(self, path: str | os.PathLike) -> None:
+        """Say where the ONNX file is that the guide was built with."""
+        self._models.use_embedder(path)
 
     def locate(self, images: Iterable[Any], kind: str | None = None) -> list[Located]:
         """Say where in new images a kind shows: outlines, boxes and scores.
@@ -416,33 +399,31 @@ class Guide:
         list of Located
             Coordinates are shares of the width and the height.
         """
-        places = self._places
-        if places is None or self._cutter is None:
+        models, places = self._models, self._models.places
+        if places is None or models.cutter is None:
             raise GuideError(
                 "This guide does not know where marks are: it has fewer than two kinds, was built "
                 "by an earlier version, or with a network without a map; build it again."
             )
-        kind = None if kind is None else self.find_kind(kind)
-        if kind is not None and kind not in places.kinds:
+        wanted = None if kind is None else self.find_kind(kind)
+        if wanted is not None and wanted not in places.kinds:
             raise GuideError(
-                f"The guide has not looked for the marks of {kind!r}: of very many kinds only the "
-                "largest are looked at."
+                f"The guide has not looked for the marks of {wanted!r}: of very many kinds only "
+                "the largest are looked at."
             )
         found = []
-        for source in images:
-            image = _read_image(source)
-            name = kind
+        for image in map(_read_image, images):
+            name = wanted
             if name is None:
-                row = self._row(image, describe_image(image, self._network)[0])
-                order = np.argsort(-self._key.predict_proba(row)[0], kind="stable")
-                named = (str(self._key.classes_[k]) for k in order)
-                name = next(each for each in named if each in places.kinds)
-            found.append(places.locate(self._cutter.cut(image), name))
+                row = make_row(models, image, describe_image(image, models.network)[0])
+                name = next(k for k, _ in name_row(models, row) if k in places.kinds)
+            found.append(places.locate(models.cutter.cut(image), name))
         return found
 
     def located(self, i: int) -> Located | None:
         """Return where the mark of its kind is on a specimen; None if it was not looked at."""
-        found = self._places and self._places.of_picture.get(self.digests[int(i)])
+        places = self._models.places
+        found = places and places.of_picture.get(self.digests[int(i)])
         return found if found and found.kind == self.specimen(i).kind else None
 
     def describe(self, branch: int = 0, *, max_depth: int | None = None) -> str:
@@ -485,190 +466,6 @@ class Guide:
         found = ((specimen, self.located(specimen.id)) for specimen in self.specimens(ids))
         return [(specimen, at) for specimen, at in found if at is not None]
 
-    def _locate_best(self, image: Image.Image, answer: Answer) -> Located | None:
-        """Return what speaks for the kind that is named, where the guide knows."""
-        places = self._places
-        if not answer.kinds or places is None or answer.kinds[0][0] not in places.kinds:
-            return None
-        if self._cutter is None:
-            return None
-        return places.locate(self._cutter.cut(image), answer.kinds[0][0])
-
-    def _row(self, image: Image.Image, outputs: Outputs) -> np.ndarray:
-        """Return the row of a new image, (1, n_columns), as the specimens have theirs."""
-        if self._stack is not None:
-            return self._stack.describe([image], outputs.embedding)
-        return normalise_rows(outputs.embedding)
-
-    def _answer(self, row: np.ndarray, outputs: Outputs, properties: np.ndarray) -> Answer:
-        if row.shape[1] != self._rows.shape[1]:
-            raise GuideError(
-                f"The network gives {row.shape[1]} numbers and the guide has "
-                f"{self._rows.shape[1]}; use the network that the guide was built with."
-            )
-        nearest = _largest(row @ self._rows.T, min(_N_NEIGHBOURS, self.n_specimens))[0]
-        kinds: tuple[tuple[str, float], ...] = ()
-        if self._key is not None:
-            probability = self._key.predict_proba(row)[0]
-            order = np.argsort(-probability, kind="stable")[:10]
-            kinds = tuple((str(self._key.classes_[k]), float(probability[k])) for k in order)
-        return Answer(
-            kinds,
-            self._place(nearest),
-            self._words_for(row, outputs, properties, nearest),
-            tuple(int(i) for i in nearest),
-            self._trace(row) if self.couplets else None,
-        )
-
-    def _trace(self, row: np.ndarray) -> KeyPath:
-        """Return the way of a row through the key, and what the answer costs."""
-        number = {couplet.node: couplet.number for couplet in self.couplets}
-        steps = trace_path(self._key, row)
-        end = leaf_classes(self._key.graph_, -1 - steps[-1].child)
-        spent = int(self._key.evaluations(row)[0])
-        return KeyPath(
-            tuple(PathStep(number[s.node], s.margin, s.probability) for s in steps),
-            tuple(str(self._key.classes_[k]) for k in end),
-            spent,
-            cost_of_classes(self._key.graph_),
-            self._find_group(row),
-        )
-
-    def _find_group(self, row: np.ndarray) -> tuple[str, ...]:
-        """Return the kinds among which a row is, nine times in ten; () if that is not known."""
-        if not len(self._key.doubts_):
-            return ()
-        members = self._key.predict_groups(row, GROUP_CONFIDENCE).members[0]
-        return tuple(str(kind) for kind in self._key.classes_[members])
-
-    def _place(self, nearest: np.ndarray) -> int:
-        """Return the deepest branch that holds most of the nearest specimens."""
-        votes = np.zeros(len(self.branches))
-        for specimen in self.specimens(nearest):
-            votes[self.path(specimen.branch)] += 1 / len(nearest)
-        agreed = np.flatnonzero(votes >= _AGREEMENT)
-        return int(max(agreed, key=lambda b: self.branches[b].depth))
-
-    def _words_for(
-        self, row: np.ndarray, outputs: Outputs, properties: np.ndarray, nearest: np.ndarray
-    ) -> tuple[tuple[str, float], ...]:
-        """Return the words of a new image.
-
-        What the network and the picture say is measured. The owner's words, which a new image
-        lacks, are what detectors say that were trained on the annotated specimens; words without
-        a good detector are those that most of its nearest specimens show.
-        """
-        logits = outputs.logits
-        measured = self._word_model.transform(
-            None if logits is None else softmax(logits, axis=1), properties
-        )
-        borrowed = self._attributes[nearest].mean(axis=0)
-        is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
-        scores = np.where(is_measured, measured.scores[0], borrowed)
-        if self._annotation is not None:
-            place = {name: j for j, name in enumerate(measured.names)}
-            for name, score in zip(
-                self._annotation.names, self._annotation.detect(row)[0], strict=True
-            ):
-                if name in place:
-                    scores[place[name]] = score
-        is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
-        order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
-        return tuple((measured.names[j], float(scores[j])) for j in order)
-
-    # -- loaded when first needed ---------------------------------------------------------
-
-    _embedder_path: str | None = None
-
-    def use_embedder(self, path: str | os.PathLike) -> None:
-        """Say where the ONNX file is that the guide was built with."""
-        self._embedder_path = os.fspath(path)
-        for name in ("_network", "_cutter"):
-            self.__dict__.pop(name, None)
-
-    @cached_property
-    def _network(self) -> Network:
-        own = self.about["settings"]["embedder"]
-        if own and self._embedder_path is None:
-            raise GuideError(
-                f"This guide was built with the network {own!r}; give its file with --embedder."
-            )
-        network = Network(self._embedder_path)
-        if network.name != self.about["embedder"]:
-            raise GuideError(
-                f"This guide was built with {self.about['embedder']} and the network given is "
-                f"{network.name}; give the one that it was built with, or build it again."
-            )
-        return network
-
-    @cached_property
-    def _annotation(self) -> Annotation | None:
-        return open_annotation(self.folder, self._rows.shape[1])
-
-    @cached_property
-    def _rows(self) -> np.ndarray:
-        if self._stack is not None:
-            return files.read_features(self.folder, "rows", self.n_specimens)
-        return normalise_rows(files.read_features(self.folder, "embedding", self.n_specimens))
-
-    @cached_property
-    def _stack(self) -> FeatureStack | None:
-        parts = self.about["settings"].get("features", DEEP)
-        return None if parts == DEEP else open_stack(self.folder)
-
-    @cached_property
-    def _places(self) -> PlaceModel | None:
-        return open_places(self.folder)
-
-    @cached_property
-    def _cutter(self) -> Cutter | None:
-        assert self._network is not None
-        assert self._places is not None
-        cutter = open_cutter(self._embedder_path)
-        if cutter is not None and cutter.n_columns != self._places.functions.n_features:
-            raise GuideError("The places do not fit the network; build the guide again.")
-        return cutter
-
-    @cached_property
-    def _attributes(self) -> np.ndarray:
-        return files.read_features(self.folder, "attributes", self.n_specimens)
-
-    @cached_property
-    def _marks(self) -> Marks | None:
-        return open_marks(self.folder, self.n_specimens)
-
-    @cached_property
-    def _word_model(self) -> WordModel:
-        path = self.folder / files.WORDS
-        try:
-            return WordModel.from_dict(_read_json(path))
-        except (KeyError, ValueError, TypeError) as error:
-            raise GuideError(
-                f"The words {str(path)!r} cannot be read ({error}); build the guide again."
-            ) from None
-
-    @cached_property
-    def _key(self) -> Any:
-        if not (self.folder / f"{files.KEY}.safetensors").exists():
-            return None
-
-        def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
-            return _KEYS[settings["type"]].from_state(arrays, settings)
-
-        return files.read_model(self.folder, files.KEY, "key", make)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GuideError(
-            f"{str(path)!r} cannot be read ({error}); build the guide again."
-        ) from None
-    if not isinstance(values, dict):
-        raise GuideError(f"{str(path)!r} does not hold what it should; build the guide again.")
-    return values
-
 
 def _read_image(source: Any) -> Image.Image:
     if isinstance(source, bytes):
@@ -682,14 +479,6 @@ def _read_image(source: Any) -> Image.Image:
         return Image.fromarray(to_rgb_array(source))
     except CollectionError as error:
         raise UnreadableImageError(str(error)) from None
-
-
-def _largest(values: np.ndarray, n: int) -> np.ndarray:
-    """Return the columns of the ``n`` largest values of each row, largest first."""
-    part = np.argpartition(-values, min(n, values.shape[1] - 1), axis=1)[:, :n]
-    part.sort(axis=1)  # so that equal values come in the order of their ids
-    order = np.argsort(-np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(part, order, axis=1)
 
 
 def _plain_path(sentence: str) -> list[str]:

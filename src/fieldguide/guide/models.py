@@ -1,0 +1,135 @@
+"""The models of a guide, each read from its folder when it is first needed."""
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldguide.errors import GuideError
+from fieldguide.features.network import Network
+from fieldguide.features.stack import DEEP, FeatureStack
+from fieldguide.features.words import WordModel
+from fieldguide.guide import folder as files
+from fieldguide.guide.annotation import Annotation, open_annotation
+from fieldguide.guide.build import KEYS
+from fieldguide.guide.marks import Marks, open_marks
+from fieldguide.guide.places import PlaceModel, open_places
+from fieldguide.guide.regions import Cutter, open_cutter
+from fieldguide.guide.rows import open_stack
+from fieldguide.guide.summaries import normalise_rows
+
+_KEYS = {key.__name__: key for key in KEYS.values()}
+
+
+class Models:
+    """What a guide needs to say something of a new image."""
+
+    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+        self._folder = folder
+        self._about = about
+        self._embedder: str | None = None
+
+    def use_embedder(self, path: str | os.PathLike) -> None:
+        """Say where the ONNX file is that the guide was built with."""
+        self._embedder = os.fspath(path)
+        for name in ("network", "cutter"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def network(self) -> Network:
+        """The network that the guide was built with."""
+        own = self._about["settings"]["embedder"]
+        if own and self._embedder is None:
+            raise GuideError(
+                f"This guide was built with the network {own!r}; give its file with --embedder."
+            )
+        network = Network(self._embedder)
+        if network.name != self._about["embedder"]:
+            raise GuideError(
+                f"This guide was built with {self._about['embedder']} and the network given is "
+                f"{network.name}; give the one that it was built with, or build it again."
+            )
+        return network
+
+    @cached_property
+    def annotation(self) -> Annotation | None:
+        """Detectors of the owner's attributes; None where there are none."""
+        return open_annotation(self._folder, self.rows.shape[1])
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """What specimens are compared by, (n_specimens, n_columns) of length 1."""
+        if self.stack is not None:
+            return files.read_features(self._folder, "rows", self._about["n_specimens"])
+        return normalise_rows(
+            files.read_features(self._folder, "embedding", self._about["n_specimens"])
+        )
+
+    @cached_property
+    def stack(self) -> FeatureStack | None:
+        """What makes such rows of images; None where they are the embedding."""
+        parts = self._about["settings"].get("features", DEEP)
+        return None if parts == DEEP else open_stack(self._folder)
+
+    @cached_property
+    def places(self) -> PlaceModel | None:
+        """Where marks are; None in a guide that does not know."""
+        return open_places(self._folder)
+
+    @cached_property
+    def cutter(self) -> Cutter | None:
+        """What cuts a picture into regions; None with a network without a map."""
+        assert self.network is not None
+        assert self.places is not None
+        cutter = open_cutter(self._embedder)
+        if cutter is not None and cutter.n_columns != self.places.functions.n_features:
+            raise GuideError("The places do not fit the network; build the guide again.")
+        return cutter
+
+    @cached_property
+    def attributes(self) -> np.ndarray:
+        """How far each specimen shows each word, (n_specimens, n_words)."""
+        return files.read_features(self._folder, "attributes", self._about["n_specimens"])
+
+    @cached_property
+    def marks(self) -> Marks | None:
+        """Field marks of the kinds; None in a guide without."""
+        return open_marks(self._folder, self._about["n_specimens"])
+
+    @cached_property
+    def word_model(self) -> WordModel:
+        """What puts an image into words."""
+        path = self._folder / files.WORDS
+        try:
+            return WordModel.from_dict(read_json(path))
+        except (KeyError, ValueError, TypeError) as error:
+            raise GuideError(
+                f"The words {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
+
+    @cached_property
+    def key(self) -> Any:
+        """The key; None with fewer than two kinds."""
+        if not (self._folder / f"{files.KEY}.safetensors").exists():
+            return None
+
+        def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
+            return _KEYS[settings["type"]].from_state(arrays, settings)
+
+        return files.read_model(self._folder, files.KEY, "key", make)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a guide holds."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GuideError(
+            f"{str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
+    if not isinstance(values, dict):
+        raise GuideError(f"{str(path)!r} does not hold what it should; build the guide again.")
+    return values

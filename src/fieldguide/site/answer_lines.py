@@ -1,0 +1,52 @@
+"""What a guide says of a new image, as lines of text."""
+
+from typing import TYPE_CHECKING
+
+from fieldguide.guide.views import Answer, KeyPath
+from fieldguide.site.key_layout import choose_spanning
+from fieldguide.site.phrases import display_name, is_close_call, percent, word_group, word_path
+from fieldguide.site.places import word_located
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+
+def answer_lines(guide: "Guide", answer: Answer, because: str) -> list[str]:
+    """Return what the image is, what else it might be, where it belongs, and why."""
+    lines = []
+    if answer.kinds:
+        (name, probability), *others = answer.kinds
+        lines.append(f"{name} ({probability:.0%})")
+        runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
+        if runners:
+            lines.append(f"or {', '.join(runners)}")
+    lines.append(f"in {guide.sentence(answer.branch)}")
+    if answer.words:
+        lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
+    if because:
+        lines.append(f"because of: {because}")
+    if answer.located is not None:
+        lines.append(word_located(answer.located))
+    if answer.path is not None:
+        lines += ["by the key:", *(f"  {line}" for line in path_lines(guide, answer.path, name))]
+    return lines
+
+
+def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
+    """Return the way through the key: at each couplet the side taken and the side left."""
+
+    def few(kinds: tuple[str, ...], to: int | None) -> str:
+        shown = choose_spanning(kinds, to, guide.couplets, 3)
+        more = f" + {len(kinds) - 3} more" if len(kinds) > 3 else ""
+        return ", ".join(display_name(kind) for kind in shown) + more or "others"
+
+    lines = []
+    for step in path.steps:
+        couplet = guide.couplets[step.couplet - 1]
+        minus, plus = few(couplet.minus, couplet.to_minus), few(couplet.plus, couplet.to_plus)
+        side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
+        close = ", a close call" if is_close_call(step.probability) else ""
+        lines.append(f"{step.couplet} {side} ({percent(step.probability)}{close})")
+    lines.append(word_path(path, answer))
+    group = word_group(path.group, len(guide.kinds))
+    return [*lines, group] if group else lines

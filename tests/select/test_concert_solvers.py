@@ -219,3 +219,20 @@ def test_a_jump_never_rises_and_stays_feasible(seed, n_rows, has_copies):
         np.testing.assert_array_equal(w[bound], before[bound])
         assert ((F @ w - t) ** 2).sum() <= ((F @ before - t) ** 2).sum() + 1e-9
         np.testing.assert_allclose(slopes, F.T @ (t - F @ w), atol=1e-7)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.integers(-5, 5) | st.floats(-1e6, 1e6), min_size=1, max_size=60),
+    st.integers(0, 10**6),
+)
+def test_the_largest_come_first(values, seed):
+    values = np.array(values, dtype=np.float64)
+    k = seed % len(values)
+    found = values.copy()
+    _steps.put_largest_first(found, k)
+    expected = np.sort(values)[::-1]
+    np.testing.assert_array_equal(np.sort(found)[::-1], expected)
+    assert found[k] == expected[k]
+    assert (found[:k] >= found[k]).all()
+    assert (found[k:] <= found[k]).all()

@@ -153,6 +153,10 @@ def build(
             "there are too few specimens or words."
         ),
     ] = "auto",
+    marks: Annotated[
+        bool,
+        typer.Option(help="Look for the field marks of each kind; a build without is quicker."),
+    ] = True,
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
@@ -182,6 +186,7 @@ def build(
             features=features,
             key=key,
             tree=tree,
+            marks=marks,
             embedder=embedder,
             seed=seed,
             n_jobs=jobs,
@@ -331,9 +336,7 @@ def marks(
     opened = Guide.open(guide)
     found = opened.marks(kind)
     if found is None:
-        raise FieldguideError(
-            "This guide was built without marks; build it again with the same command."
-        )
+        raise FieldguideError("This guide has no marks; build it again, without --no-marks.")
     if as_json:
         _print_json(marks_record(found))
         return

@@ -152,14 +152,15 @@ def test_a_guide_without_visual_words_is_one_line(small_guide):
 @pytest.fixture(scope="module")
 def keyed(folder, tmp_path_factory) -> Path:
     guide = tmp_path_factory.mktemp("keyed") / "guide"
-    built = run("build", folder, "--out", guide, "--key", "relaxed")
+    built = run("build", folder, "--out", guide, "--key", "relaxed", "--no-marks")
     assert built.returncode == 0, built.stderr
     return guide
 
 
 def test_two_trees_side_by_side(folder, keyed, tmp_path):
     other, page = tmp_path / "other", tmp_path / "moved.html"
-    built = run("build", folder, "--out", other, "--tree", "attribute", "--features", "color")
+    built = run("build", folder, "--out", other, "--tree", "attribute", "--features", "color",
+                "--no-marks")  # fmt: skip
     assert built.returncode == 0, built.stderr
     told = run("describe", keyed, "--beside", other, "--out", page)
     assert told.returncode == 0, told.stderr
@@ -320,7 +321,7 @@ def test_errors_are_one_line_and_code_2(tmp_path, monkeypatch, arguments, messag
 def test_a_hostile_folder_makes_a_guide_of_the_good_ones(tmp_path):
     good, bad = write_hostile_folder(tmp_path / "hostile")
     assert len(bad) >= 20
-    result = run("build", tmp_path / "hostile", "--out", tmp_path / "guide")
+    result = run("build", tmp_path / "hostile", "--out", tmp_path / "guide", "--no-marks")
     assert result.returncode == 0, result.stderr
     assert "Warning" not in result.stderr
     from fieldguide.guide import Guide

@@ -107,7 +107,7 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
     for i, image in enumerate(blobs[0][:12]):
         Image.fromarray(image).save(root / "ab"[i % 2] / f"{i}.png")
     (root / "a" / "bad.png").write_bytes(b"no")
-    Guide.build(root, out, features="deep", n_jobs=1)
+    Guide.build(root, out, features="deep", n_jobs=1, marks=False)
 
     read: list[str] = []
     picture = Collection.picture
@@ -117,21 +117,21 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
         return picture(self, i, **options)
 
     monkeypatch.setattr(Collection, "picture", noted)
-    Guide.build(root, out, features="deep", n_jobs=1)
+    Guide.build(root, out, features="deep", n_jobs=1, marks=False)
     assert read == []
 
     (root / "a" / "0.png").unlink()
     Image.fromarray(blobs[0][20]).save(root / "b" / "new.png")
     Image.fromarray(blobs[0][21]).save(root / "a" / "2.png")
-    guide = Guide.build(root, out, features="deep", n_jobs=1)
+    guide = Guide.build(root, out, features="deep", n_jobs=1, marks=False)
     assert sorted(read) == ["a/2.png", "b/new.png"]
-    fresh = Guide.build(root, tmp_path / "fresh", features="deep", n_jobs=1)
+    fresh = Guide.build(root, tmp_path / "fresh", features="deep", n_jobs=1, marks=False)
     assert contents(guide.folder) == contents(fresh.folder)
 
 
 def test_nothing_is_written_into_the_folder_of_images(folder, tmp_path):
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
-    Guide.build(folder, tmp_path / "guide", n_jobs=1)
+    Guide.build(folder, tmp_path / "guide", n_jobs=1, marks=False)
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
     for inside in (folder, folder / "guide", folder / "disc" / "deep" / "guide"):
         with pytest.raises(GuideError, match="would be written into the folder of images"):
@@ -205,7 +205,7 @@ def test_owner_words_reach_the_tree(blobs, tmp_path):
     collection = Collection.from_arrays(
         blobs[0], attributes=attributes, attribute_names=["winged", "striped coat"]
     )
-    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1)
+    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, marks=False)
     assert {"winged", "striped coat"} <= {w for b in guide.branches for w in b.words}
 
 
@@ -218,6 +218,8 @@ def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):
     for word in ("tide pool", "heath"):
         rows = [f"{i:02d}.png,{word if i < 5 else ''}" for i in range(12)]
         sidecar.write_text("\n".join(["path,keywords", *rows]))
-        guide = Guide.build(Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1)
+        guide = Guide.build(
+            Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1, marks=False
+        )
         found.append({w for w, _, _ in guide.words} & {"tide pool", "heath"})
     assert found == [{"tide pool"}, {"heath"}]

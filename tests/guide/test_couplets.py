@@ -117,7 +117,7 @@ def test_keys_without_kinds_in_common_are_not_compared():
 def keyed(blobs, tmp_path_factory):
     collection = Collection.from_arrays(*blobs, name="shapes")
     out = tmp_path_factory.mktemp("keyed") / "shapes"
-    return Guide.build(collection, out, key="dag", n_jobs=1)
+    return Guide.build(collection, out, key="dag", n_jobs=1, marks=False)
 
 
 def test_a_guide_tells_the_way_of_an_image(keyed, blobs):

@@ -372,3 +372,17 @@ def test_a_cut_off_file_of_marks_is_one_sentence(small_guide, tmp_path):
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(GuideError, match=r"The marks .* cannot be read"):
         spoilt.marks("disc")
+
+
+def test_a_guide_without_marks(blobs, tmp_path):
+    kinds = ["a", "b"] * 4
+    guide = Guide.build(
+        Collection.from_arrays(blobs[0][:8], kinds), tmp_path / "guide", marks=False, n_jobs=1
+    )
+    assert guide.marks("a") is None
+    assert guide.find_marks(blobs[0][0], "a") is None
+    assert guide.identify([blobs[0][0]])[0].located is None
+    assert not guide.all_located()
+    with pytest.raises(GuideError, match="does not know where marks are"):
+        guide.locate([blobs[0][0]])
+    assert guide.about["settings"]["marks"] is False

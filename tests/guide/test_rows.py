@@ -24,14 +24,14 @@ folder, out, after = sys.argv[1:]
 def progress(name, done, total):
     if name == "describing images" and done >= int(after):
         os.kill(os.getpid(), signal.SIGKILL)
-Guide.build(folder, out, n_jobs=2, features="deep+words+color", progress=progress)
+Guide.build(folder, out, n_jobs=2, features="deep+words+color", progress=progress, marks=False)
 """
 
 
 @pytest.fixture(scope="module")
 def stacked(folder, tmp_path_factory) -> Guide:
     out = tmp_path_factory.mktemp("stacked") / "guide"
-    return Guide.build(folder, out, features=STACK, n_jobs=1)
+    return Guide.build(folder, out, features=STACK, n_jobs=1, marks=False)
 
 
 def test_a_guide_of_a_stack(stacked, blobs):
@@ -53,7 +53,9 @@ def test_a_killed_build_goes_on_to_the_same_guide(folder, stacked, tmp_path, aft
     command = [sys.executable, "-c", KILLED_BUILD, str(folder), str(out), str(after)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     steps = []
-    Guide.build(folder, out, features=STACK, progress=lambda *now: steps.append(now), n_jobs=2)
+    Guide.build(
+        folder, out, features=STACK, progress=lambda *now: steps.append(now), n_jobs=2, marks=False
+    )
     assert next(done for step, done, _ in steps if step == "reading images") == 25
     assert next(done for step, done, _ in steps if step == "describing images") >= after
     assert contents(out) == contents(stacked.folder)
@@ -64,7 +66,7 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     root.mkdir()
     for i, image in enumerate(blobs[0][:8]):
         Image.fromarray(image).save(root / f"{i}.png")
-    first = Guide.build(root, out, features="hog+color", n_jobs=1)
+    first = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False)
     before = np.array(first._models.rows)
 
     read: list[str] = []
@@ -76,14 +78,16 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
 
     monkeypatch.setattr(Collection, "picture", noted)
     Image.fromarray(blobs[0][20]).save(root / "9.png")
-    second = Guide.build(root, out, features="hog+color", n_jobs=1)
+    second = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False)
     assert read == ["9.png", "9.png"]  # for the network, then for the stack of the first build
     np.testing.assert_array_equal(second._models.rows[:8], before)
     read.clear()
-    third = Guide.build(root, out, features="color", n_jobs=1)
+    third = Guide.build(root, out, features="color", n_jobs=1, marks=False)
     assert set(read) == {f"{i}.png" for i in (*range(8), 9)}
     assert third._models.rows.shape != before.shape
-    assert Guide.build(root, out, features="deep", n_jobs=1)._models.rows.shape[1] == 1280
+    assert (
+        Guide.build(root, out, features="deep", n_jobs=1, marks=False)._models.rows.shape[1] == 1280
+    )
     assert not (out / "models" / "stack.json").exists()
 
 
@@ -100,7 +104,9 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     X, y = load_digits(return_X_y=True)
     strokes = (255 - X[:160] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
     images = [np.asarray(Image.fromarray(s).resize((64, 64))) for s in strokes]
-    guide = Guide.build(Collection.from_arrays(images, y[:160]), tmp_path / "guide", n_jobs=1)
+    guide = Guide.build(
+        Collection.from_arrays(images, y[:160]), tmp_path / "guide", n_jobs=1, marks=False
+    )
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
     for part in ("the network's features name", "color ", "hog "):
@@ -122,12 +128,12 @@ def test_unknown_features_are_one_sentence_before_any_work(blobs, tmp_path):
 
 
 def test_a_damaged_stack_is_one_sentence(folder, tmp_path):
-    guide = Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1)
+    guide = Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False)
     path = guide.folder / "models" / "stack.safetensors"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(GuideError, match=r"features .* cannot be read .*; build the guide again"):
         Guide.open(guide.folder).identify([np.zeros((9, 9, 3), np.uint8)])
-    Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1)  # and building mends it
+    Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False)
     Guide.open(guide.folder).identify([np.zeros((9, 9, 3), np.uint8)])
 
 

@@ -185,7 +185,9 @@ def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):
         blobs[0] * 5, blobs[1] * 5, attributes=attributes, attribute_names=names
     )
     for n_jobs in (1, 2):
-        guide = Guide.build(collection, tmp_path / str(n_jobs), tree="attribute", n_jobs=n_jobs)
+        guide = Guide.build(
+            collection, tmp_path / str(n_jobs), tree="attribute", n_jobs=n_jobs, marks=False
+        )
     assert guide.about["settings"]["tree"] == guide.about["tree"]["method"] == "attribute"
     assert guide.about["tree"]["n_words"] == guide.about["n_words"] - sum(
         word not in names for word, _, _ in guide.words

@@ -359,4 +359,4 @@ def keyed_guide(tmp_path_factory):
         [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
     )
     out = tmp_path_factory.mktemp("guides") / "keyed"
-    return Guide.build(collection, out, key="relaxed", features="color")
+    return Guide.build(collection, out, key="relaxed", features="color", marks=False)

@@ -76,6 +76,7 @@ class Settings:
     features: str = AUTO
     key: str = "ova"
     tree: str = "auto"
+    marks: bool = True
 
 
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
@@ -102,18 +103,21 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
             seed=settings.seed,
             n_jobs=settings.n_jobs,
         )
-        mark_pictures = stage_marks(
-            *(table, rows.X, rows.stack, network, journal),
-            *(read_known_windows(out) if earlier.info else {}, out, stage, progress),
-            seed=settings.seed,
-            n_jobs=settings.n_jobs,
-        )
+        mark_pictures: set[str] = set()
+        if settings.marks:
+            mark_pictures = stage_marks(
+                *(table, rows.X, rows.stack, network, journal),
+                *(read_known_windows(out) if earlier.info else {}, out, stage, progress),
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+            )
         info = _describe(collection, table, rows, settings, network, out, stage, progress)
-        stage_places(
-            *(out, stage, settings.embedder, network.name, journal, progress),
-            seed=settings.seed,
-            n_jobs=settings.n_jobs,
-        )
+        if settings.marks:
+            stage_places(
+                *(out, stage, settings.embedder, network.name, journal, progress),
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+            )
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
         word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)
@@ -216,6 +220,7 @@ def _describe(
             "key": type(key).__name__ if key is not None else None,
             "key_C": KEY_C,
             "tree": grown.about["method"],
+            "marks": settings.marks,
         },
         "tree": {**grown.about, **judge_tree(described, table.kinds)},
         "embedder": network.name,

@@ -92,6 +92,7 @@ class Guide:
         features: str = "auto",
         key: str = "ova",
         tree: str = "auto",
+        marks: bool = True,
         n_jobs: int = -1,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
@@ -123,6 +124,8 @@ class Guide:
             How the tree in words is grown: by the Attribute Tree Process, by FBLM, or by
             clustering; see :mod:`fieldguide.describe`. "auto" is attribute, unless there are too
             few specimens or words for it.
+        marks : bool
+            Look for the field marks of each kind, and where they are; without, a build is quicker.
         n_jobs : int
             Threads; -1 is all cores. The guide does not depend on it.
         progress : callable, optional
@@ -131,7 +134,7 @@ class Guide:
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
         network = None if embedder is None else os.fspath(embedder)
-        settings = Settings(seed, network, n_jobs, title, features, key, tree)
+        settings = Settings(seed, network, n_jobs, title, features, key, tree, marks)
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
         if network is not None:

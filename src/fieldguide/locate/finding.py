@@ -49,15 +49,7 @@ def find_objects(
     >>> found.boxes.tolist(), found.box_scores.tolist(), found.mask.astype(int).tolist()
     ([[2, 0, 4, 2]], [1.6666666666666667], [[0, 0, 1, 1], [0, 0, 1, 0]])
     """
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.shape != (regions.n_regions,):
-        raise InvalidArgument(
-            f"scores of find_objects must have one number for each of the {regions.n_regions} "
-            f"regions; got shape {scores.shape}."
-        )
-    is_found = scores > threshold
-    if not is_found.any() and at_least_one:
-        is_found = np.arange(len(scores)) == scores.argmax()
+    scores, is_found = choose_regions("find_objects", regions, scores, threshold, at_least_one)
     pieces = connect(regions, is_found)
     boxes = np.array(
         [
@@ -70,6 +62,26 @@ def find_objects(
     order = np.argsort(-box_scores, kind="stable")
     mask = is_found[regions.labels]
     return Finding(score_bag(scores), scores, mask, boxes[order], box_scores[order])
+
+
+def choose_regions(
+    owner: str,
+    regions: Regions | Supervoxels,
+    scores: np.ndarray,
+    threshold: float,
+    at_least_one: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores, checked, and which regions are above the threshold, or the best alone."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (regions.n_regions,):
+        raise InvalidArgument(
+            f"scores of {owner} must have one number for each of the {regions.n_regions} "
+            f"regions; got shape {scores.shape}."
+        )
+    is_found = scores > threshold
+    if not is_found.any() and at_least_one:
+        is_found = np.arange(len(scores)) == scores.argmax()
+    return scores, is_found
 
 
 def connect(regions: Regions | Supervoxels, is_found: np.ndarray) -> list[np.ndarray]:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
-from fieldguide.locate.finding import connect, score_bag
+from fieldguide.locate.finding import choose_regions, connect, score_bag
 from fieldguide.locate.supervoxels import Supervoxels
 
 
@@ -47,15 +46,7 @@ def find_tubes(
     >>> found.tubes.tolist(), found.tube_scores.round(2).tolist()
     ([[[2, 0, 3, 1], [2, 0, 3, 1]]], [1.67])
     """
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.shape != (regions.n_regions,):
-        raise InvalidArgument(
-            f"scores of find_tubes must have one number for each of the {regions.n_regions} "
-            f"regions; got shape {scores.shape}."
-        )
-    is_found = scores > threshold
-    if not is_found.any() and at_least_one:
-        is_found = np.arange(len(scores)) == scores.argmax()
+    scores, is_found = choose_regions("find_tubes", regions, scores, threshold, at_least_one)
     pieces = connect(regions, is_found)
     n_frames = regions.labels.shape[0]
     tubes = np.array([join_boxes(regions.boxes[piece]) for piece in pieces], dtype=np.int32)

@@ -431,8 +431,7 @@ def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[l
 def _write_boxes(out: Path, found: list["Found"]) -> None:
     from fieldguide.datasets.boxes import write_coco_boxes
 
-    if out.is_dir():
-        raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
+    _refuse_folder(out)
     write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])
 
 
@@ -472,8 +471,7 @@ def plot(
     other = None if beside is None else Guide.open(beside)
     target = out or Path(f"{name}.svg")
     drawn = plot_key(opened, levels, beside=other)
-    if target.is_dir():
-        raise FieldguideError(f"{str(target)!r} is a folder; give --out the name of a file.")
+    _refuse_folder(target)
     write_text(target, drawn.text)
     if drawn.statement:
         print(drawn.statement)
@@ -535,6 +533,11 @@ def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -
     serve_site(guide, host, port, open_browser=open_browser, announce=announce)
 
 
+def _refuse_folder(out: Path) -> None:
+    if out.is_dir():
+        raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
+
+
 def _complain(sentence: str) -> None:
     print(f"fieldguide: {sentence}", file=sys.stderr)
 
@@ -583,8 +586,7 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
 
     comparison = compare_guides(guide, other)
     if out is not None:
-        if out.is_dir():
-            raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
+        _refuse_folder(out)
         write_text(out, compare_on_page(guide, other, comparison))
     if as_json:
         _print_json(comparison_record(guide, other, comparison))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fieldguide.locate import MISVM, MILBoost, RegionSelector
+from fieldguide.locate import CRANE, MISVM, MILBoost, RegionSelector
 
 MODELS = {
     "linear": RegionSelector("linear", C=2.0, cap=0.5),
@@ -15,6 +15,7 @@ MODELS = {
     "hellinger": MISVM("hellinger", map_above=0),
     "misvm": MISVM("intersection"),
     "milboost": MILBoost(n_rounds=5),
+    "crane": CRANE(n_nearest=2),
 }
 
 
@@ -41,7 +42,7 @@ def test_saved_and_opened_it_is_the_same(bags, name, n_classes):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", ["linear", "chi2", "milboost"])
+@pytest.mark.parametrize("name", ["linear", "chi2", "milboost", "crane"])
 def test_a_state_that_does_not_fit_is_refused(bags, name):
     model = MODELS[name].fit(bags[0][:10], bags[1][:10])
     arrays, settings = model.to_state()
@@ -49,6 +50,6 @@ def test_a_state_that_does_not_fit_is_refused(bags, name):
         type(model).from_state(arrays, {**settings, "classes": ["ash", "elm"]})
     with pytest.raises(ValueError, match="not fit"):
         type(model).from_state(arrays, {**settings, "n_features_in": 1})
-    name = "height" if name == "milboost" else "intercept"
+    name = {"milboost": "height", "crane": "reach_0"}.get(name, "intercept")
     with pytest.raises(ValueError, match=r"fit together|NaN"):
         type(model).from_state({**arrays, name: arrays[name] * np.nan}, settings)

@@ -45,6 +45,14 @@ class Outputs(NamedTuple):
     logits: np.ndarray | None  # (n, 1000) float32, or None
 
 
+def find_square(box: Box, width: float, height: float) -> tuple[float, float, float]:
+    """Return left, top and side, in pixels, of what the network sees of a window of a picture."""
+    x0, y0, x1, y1 = box
+    wide, tall = (x1 - x0) * width, (y1 - y0) * height
+    side = min(wide, tall) * CROP
+    return x0 * width + (wide - side) / 2, y0 * height + (tall - side) / 2, side
+
+
 class Network:
     """A network ready to run.
 
@@ -83,12 +91,7 @@ class Network:
         The window is scaled so that its shorter side is 256/224 of the network's size, and the
         centre is kept. One resampling does both.
         """
-        x0, y0, x1, y1 = box
-        left, top = x0 * image.width, y0 * image.height
-        width, height = (x1 - x0) * image.width, (y1 - y0) * image.height
-        side = min(width, height) * CROP
-        left += (width - side) / 2
-        top += (height - side) / 2
+        left, top, side = find_square(box, *image.size)
         resized = image.resize(
             (self.size_px, self.size_px),
             Image.Resampling.BICUBIC,

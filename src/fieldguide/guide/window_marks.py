@@ -20,7 +20,7 @@ from PIL import Image
 
 from fieldguide._parallel import map_in_order
 from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
-from fieldguide.features.network import CROP, N_CLASSES, SIX, Box, Network
+from fieldguide.features.network import N_CLASSES, SIX, Box, Network, find_square
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide.gather import Progress
 from fieldguide.guide.journal import Journal
@@ -149,11 +149,8 @@ def see_window_marks(
 
 def find_seen_box(window: str, width: int, height: int) -> Box:
     """Return what the network sees of a window, in shares of the picture's sides: a square."""
-    x0, y0, x1, y1 = SIX[window]
-    side = min((x1 - x0) * width, (y1 - y0) * height) * CROP
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    half_x, half_y = side / width / 2, side / height / 2
-    return x - half_x, y - half_y, x + half_x, y + half_y
+    left, top, side = find_square(SIX[window], width, height)
+    return left / width, top / height, (left + side) / width, (top + side) / height
 
 
 def _group_columns(weights: np.ndarray, flips: np.ndarray) -> list[list[int]]:

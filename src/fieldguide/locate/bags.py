@@ -15,8 +15,7 @@ from fieldguide.locate.finding import Finding, find_objects, score_bags
 from fieldguide.locate.superpixels import Regions
 from fieldguide.locate.supervoxels import Supervoxels
 from fieldguide.locate.tubes import TubeFinding, find_tubes
-
-State = tuple[dict[str, np.ndarray], dict[str, Any]]
+from fieldguide.svm.functions import State
 
 
 class Bags(NamedTuple):
@@ -137,13 +136,13 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise InvalidArgument(f"The functions of a {cls.__name__} do not fit its classes.")
         return model
 
+    @abstractmethod
     def _functions_state(self) -> State:
         """Return the functions as arrays and values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
         """Take the functions of a state; refuse what does not fit; return how many there are."""
-        raise NotImplementedError
 
     @abstractmethod
     def _check_arguments(self) -> None:

@@ -28,7 +28,7 @@ from scipy import sparse
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._parallel import map_in_order
-from fieldguide.locate.bags import BagClassifier, Bags
+from fieldguide.locate.bags import BagClassifier, Bags, State
 
 METRICS = ("hellinger", "euclidean")
 _BLOCK = 1024  # negatives whose distances are held at a time
@@ -112,6 +112,29 @@ class CRANE(BagClassifier):
             for kept in self.exemplars_
         ]
         return np.stack(columns, axis=1)
+
+    def _functions_state(self) -> State:
+        kept = self.exemplars_
+        arrays = {f"rows_{k}": each.rows for k, each in enumerate(kept)}
+        arrays |= {f"reach_{k}": each.reach for k, each in enumerate(kept)}
+        return arrays, {"exemplars": [[e.radius, e.threshold, e.scale] for e in kept]}
+
+    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
+        self.exemplars_ = []
+        for k, values in enumerate(settings["exemplars"]):
+            rows, reach = arrays[f"rows_{k}"], arrays[f"reach_{k}"]
+            radius, threshold, scale = map(float, values)
+            is_sound = (
+                rows.ndim == 2
+                and rows.shape == (len(reach), self.n_features_in_)
+                and reach.ndim == 1
+                and all(np.isfinite(part).all() for part in (rows, reach, values))
+                and min(radius, scale) > 0
+            )
+            if not is_sound:
+                raise InvalidArgument("The exemplars of a CRANE do not fit together.")
+            self.exemplars_.append(Exemplars(rows, reach, radius, threshold, scale))
+        return len(self.exemplars_)
 
     def _map(self, X: Any) -> np.ndarray:
         rows = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)

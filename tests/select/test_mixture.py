@@ -5,17 +5,24 @@ from hypothesis import strategies as st
 from tests.select.problems import draw_votes
 
 from fieldguide.identify import OneVsAllClassifier
-from fieldguide.select import ConcertClassifier, ConcertSelector, FeatureSums
+from fieldguide.select import (
+    ConcertClassifier,
+    ConcertSelector,
+    CorrelationSelector,
+    FeatureSums,
+)
+from fieldguide.select.correlation import hold_out_correlation, vote_by_correlation
 from fieldguide.select.k_path import default_k, root_k
 from fieldguide.select.mixture import _Svm, even_columns, fit_mixture, list_pairs, share
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import plan_sums
 from fieldguide.select.votes import VoteOptions
+from fieldguide.svm.folds import deal_folds
 
 OPTIONS = VoteOptions(bias=True, calibrate=True)
 
 
-def measure_loss(b, scales, scores, index, tau=3.0):
+def measure_loss(b, scales, scores, index, tau=1.0):
     """The formula of the module, row by row."""
     n_classes, total = scores.shape[2], 0.0
     for i, c in enumerate(index):
@@ -96,12 +103,13 @@ def test_which_votes_are_mixed():
 def test_the_mixture_is_the_sum_of_its_parts(n_classes):
     F, index = draw_votes(90, 20, n_classes=n_classes, seed=3)
     found = fit_mixture(
-        F, index, n_classes, list_pairs(20, 4.0, None), OPTIONS, ColumnMap.identity(20)
+        *(F, index, n_classes, list_pairs(20, 4.0, None), OPTIONS, ColumnMap.identity(20)),
+        plain_k=4,
     )
     m = 1 if n_classes == 2 else 3
     assert found.coef.shape == found.weights.shape == (m, 20)
     np.testing.assert_allclose(found.shares.sum(), 1)
-    assert found.shares.shape == (4,)
+    assert found.shares.shape == (5,)
     np.testing.assert_allclose(found.weights.sum(axis=1), 1)
     assert (found.weights >= 0).all()
     votes = found.coef - _take_svm(found, F, index, n_classes)
@@ -109,6 +117,29 @@ def test_the_mixture_is_the_sum_of_its_parts(n_classes):
     unit = (votes * sign).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(votes * sign / unit, found.weights, atol=1e-9)
     assert found.held_out.shape == (90, m)
+
+
+def test_the_plain_vote_is_the_one_of_the_correlation_selector():
+    """And what it says of a row is said without having seen it."""
+    F, index = draw_votes(60, 20, n_classes=3, seed=8)
+    columns = ColumnMap.identity(20)
+    plain, selector = vote_by_correlation(F, index, 3, 4, columns), CorrelationSelector(k=4)
+    np.testing.assert_array_equal(plain.coef, selector.fit(F, index).coef_)
+    held_out = hold_out_correlation(F, index, 3, 4, columns, seed=1)
+    changed = F.copy()
+    changed[7] = 1 - F[7]
+    again = hold_out_correlation(changed, index, 3, 4, columns, seed=1)
+    in_fold = deal_folds(index, 5, 1) == deal_folds(index, 5, 1)[7]
+    others = in_fold & (np.arange(60) != 7)
+    np.testing.assert_array_equal(again[others], held_out[others])
+    assert (again[~in_fold] != held_out[~in_fold]).any()
+
+
+def test_a_given_p1_leaves_the_plain_vote_out():
+    F, index = draw_votes(40, 80, n_classes=2, seed=9)
+    assert ConcertClassifier(p1=1.0).fit(F, index).shares_.shape == (3,)
+    assert ConcertClassifier(k=4).fit(F, index).shares_.shape == (5,)
+    assert ConcertClassifier(k=4, p1=1.0).fit(F, index).shares_.shape == (2,)
 
 
 def _take_svm(found, F, index, n_classes):
@@ -122,12 +153,12 @@ def _take_svm(found, F, index, n_classes):
     return factor * svm
 
 
-def test_without_rows_to_hold_out_the_broad_vote_and_the_svm_share_alike():
+def test_without_rows_to_hold_out_the_concerts_and_the_svm_share_alike():
     F, index = draw_votes(8, 40, n_classes=8, seed=4)
     index = np.arange(8)
     model = ConcertClassifier().fit(F, index)
-    np.testing.assert_allclose(model.shares_, [0, 0, 0.5, 0.5])
-    assert (model.C_, model.k_, model.p1_) == (0.1, 5, 2)
+    np.testing.assert_allclose(model.shares_, 0.25)
+    assert (model.C_, model.shares_.shape) == (0.1, (4,))
     scores = model.decision_function(F)
     np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-6)
 

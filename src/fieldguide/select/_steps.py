@@ -79,6 +79,36 @@ def find_gap(w, e, k):
     return 2.0 * total
 
 
+@numba.njit(nogil=True)
+def _subtract(factor, row, out):
+    for p in range(len(out)):
+        out[p] -= factor * row[p]
+
+
+@jit
+def _solve_symmetric(A, b):
+    """Solve A x = b for x in place of ``b``; False where a pivot is 0. O(m³/3).
+
+    A is its upper triangle, which changes, and none of its leading minors may be 0: no rows are
+    exchanged. For a few dozen rows that takes a third of the time of LAPACK.
+    """
+    m = len(b)
+    for j in range(m):
+        row = A[j]
+        if row[j] == 0.0:
+            return False
+        for i in range(j + 1, m):
+            factor = row[i] / row[j]
+            _subtract(factor, row[i:], A[i, i:])
+            b[i] -= factor * b[j]
+    for j in range(m - 1, -1, -1):
+        row = A[j]
+        for i in range(j + 1, m):
+            b[j] -= row[i] * b[i]
+        b[j] /= row[j]
+    return True
+
+
 @jit
 def _jump(G, cap, w, e):
     """Minimise over the weights between their bounds, as far as they stay there. O(f³ + f m).
@@ -89,15 +119,18 @@ def _jump(G, cap, w, e):
     f = len(free)
     if f < 2 or f > _MOST_FREE:
         return
-    system = np.ones((f + 1, f + 1))
-    right = np.zeros(f + 1)
+    system = np.empty((f + 1, f + 1))
+    d = np.zeros(f + 1)
     for a in range(f):
-        right[a] = e[free[a]]
-        for b in range(f):
-            system[a, b] = G[free[a], free[b]]
+        d[a] = e[free[a]]
+        row = G[free[a]]
+        for b in range(a, f):
+            system[a, b] = row[free[b]]
         system[a, a] += _RIDGE * (1.0 + system[a, a])  # copies of a feature
+        system[a, f] = 1.0  # moves add up to 0
     system[f, f] = 0.0
-    d = np.linalg.solve(system, right)
+    if not _solve_symmetric(system, d):
+        return
     length, blocked, bound = 1.0, -1, 0.0
     for a in range(f):
         room = cap - w[free[a]] if d[a] > 0.0 else w[free[a]]

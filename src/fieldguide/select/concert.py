@@ -29,6 +29,7 @@ from fieldguide.select.k_path import (
     hold_out_votes,
     list_k,
     list_path,
+    root_k,
     spread_two_classes,
 )
 from fieldguide.select.mixture import MIX_TOL, Mixture, fit_mixture, list_pairs
@@ -300,13 +301,13 @@ class ConcertClassifier(ConcertSelector):
     k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state
         As of :class:`ConcertSelector`.
     refit : {"mix", "svm", None}
-        "mix" adds up votes of several k and p1 (with k or p1 given, of that alone) and linear SVMs
-        on all columns, shared by held-out rows; see :mod:`fieldguide.select.mixture`. ``weights_``
-        are then those of the votes together, ``k_`` and ``p1_`` those of the vote with the largest
-        share. "svm" trains SVMs on the columns selected for any class, with C by cross-validation;
-        ``coef_`` and ``intercept_`` are those of the SVMs. None leaves the vote of
-        :class:`ConcertSelector` as it is; so does "mix" where there are sums but no rows, and
-        with k="cv".
+        "mix" adds up concerts of several k and p1 (with k or p1 given, of that alone), the vote of
+        the features that correlate most (unless p1 is given) and linear SVMs on all columns, shared
+        by held-out rows; see :mod:`fieldguide.select.mixture`. ``weights_`` are then those of the
+        votes together, ``k_`` and ``p1_`` those of the concert with the largest share. "svm" trains
+        SVMs on the columns selected for any class, with C by cross-validation; ``coef_`` and
+        ``intercept_`` are those of the SVMs. None leaves the vote of :class:`ConcertSelector` as it
+        is; so does "mix" where there are sums but no rows, and with k="cv".
     probability : bool
         Fit the scale of ``predict_proba`` to held-out scores, which takes about five more fits
         where they are not known from the mixture.
@@ -315,8 +316,8 @@ class ConcertClassifier(ConcertSelector):
     ----------
     scale_ : float or None
         Probabilities are softmax(scale_ · scores).
-    shares_ : ndarray of shape (n_votes + 1,)
-        Of "mix": what each vote adds to the spread of the scores; the last is the SVM's.
+    shares_ : ndarray of shape (n_parts,)
+        Of "mix": what each part adds to the spread of the scores, the concerts first, the SVM last.
 
     Examples
     --------
@@ -375,13 +376,15 @@ class ConcertClassifier(ConcertSelector):
         k, p1 = (None if isinstance(each, str) else float(each) for each in (self.k, self.p1))
         self.k_, self.p1_ = self._read_k(X.shape[1]), self._read_p1()
         pairs = list_pairs(X.shape[1], k, p1, float(self.p0))
+        plain_k = root_k(X.shape[1]) if k is None else int(k)
         found = fit_mixture(
             *(X, index, len(self.classes_), pairs, self._options()),
             map_to_unit(owner, X.min(axis=0), X.max(axis=0), self.scale),
+            plain_k=plain_k if p1 is None else None,
             seed=check_seed(owner, self.random_state),
             n_jobs=self.n_jobs,
         )
-        self.p1_, self.k_ = found.pairs[int(found.shares[:-1].argmax())]
+        self.p1_, self.k_ = pairs[int(found.shares[: len(pairs)].argmax())]
         self.shares_, self.C_ = found.shares, found.C
         self._store(found)
         if self.probability:

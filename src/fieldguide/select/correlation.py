@@ -9,8 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from fieldguide._check import check_choice, check_number
-from fieldguide.select.k_path import root_k
+from fieldguide.select.k_path import N_FOLDS, root_k
+from fieldguide.select.objective import ColumnMap
+from fieldguide.select.votes import Votes
 from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
+from fieldguide.svm.folds import deal_folds
 
 
 class CorrelationSelector(VotingSelector):
@@ -54,22 +57,44 @@ class CorrelationSelector(VotingSelector):
             check_number("CorrelationSelector", "k", self.k, 1, n, integer=True)
             self.k_ = int(self.k)
         columns = map_to_unit(type(self).__name__, X.min(axis=0), X.max(axis=0), self.scale)
-        classes = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        found = correlate(X, index, classes)
-        weights = np.zeros_like(found)
-        best = np.argsort(-np.abs(found), axis=1, kind="stable")[:, : self.k_]
-        np.put_along_axis(weights, best, 1.0 / self.k_, axis=1)
-        flips = found < 0
-        coef = np.where(flips, -weights, weights) * columns.slope
-        votes = X @ coef.T
-        mean, deviation = balanced_moments(votes, index[:, None] == classes)
-        self.coef_, self.intercept_ = coef / deviation[:, None], -mean / deviation
-        self.weights_ = fold_two_classes(weights, len(self.classes_))
-        self.flips_ = fold_two_classes(flips, len(self.classes_))
+        votes = vote_by_correlation(X, index, len(self.classes_), self.k_, columns)
+        self.coef_, self.intercept_ = votes.coef, votes.intercept
+        self.weights_ = fold_two_classes(votes.weights, len(self.classes_))
+        self.flips_ = fold_two_classes(votes.flips, len(self.classes_))
         return self
 
     def _score(self, X: np.ndarray) -> np.ndarray:
         return X @ self.coef_.T + self.intercept_
+
+
+def vote_by_correlation(
+    X: np.ndarray, index: np.ndarray, n_classes: int, k: int, columns: ColumnMap
+) -> Votes:
+    """Return the vote of the k features that correlate most with each class; of two, the second."""
+    classes = [1] if n_classes == 2 else list(range(n_classes))
+    found = correlate(X, index, classes)
+    weights = np.zeros_like(found)
+    best = np.argsort(-np.abs(found), axis=1, kind="stable")[:, :k]
+    np.put_along_axis(weights, best, 1.0 / k, axis=1)
+    flips = found < 0
+    coef = np.where(flips, -weights, weights) * columns.slope
+    mean, deviation = balanced_moments(X @ coef.T, index[:, None] == classes)
+    gaps = np.zeros(len(classes))
+    return Votes(weights, flips, coef / deviation[:, None], -mean / deviation, gaps)
+
+
+def hold_out_correlation(
+    X: np.ndarray, index: np.ndarray, n_classes: int, k: int, columns: ColumnMap, *, seed: int = 0
+) -> np.ndarray:
+    """Return scores of each row, (N, m), from rows of other folds; no class has a single row."""
+    n_folds = min(N_FOLDS, int(np.bincount(index).min()))
+    fold = deal_folds(index, n_folds, seed)
+    scores = np.empty((len(index), 1 if n_classes == 2 else n_classes))
+    for q in range(n_folds):
+        kept, held_out = fold != q, fold == q
+        votes = vote_by_correlation(X[kept], index[kept], n_classes, k, columns)
+        scores[held_out] = X[held_out] @ votes.coef.T + votes.intercept
+    return scores
 
 
 def correlate(X: np.ndarray, index: np.ndarray, classes: list[int]) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Votes of several k and p1 and a linear SVM, mixed by how well they name rows held out.
+"""Several votes and a linear SVM, mixed by how well they name rows held out.
 
 No one vote is best for every pool and number of rows: with few rows broad votes win, with many
-rows narrow ones, and with many classes SVMs. Held-out rows tell, but few of them tell little, so
+rows narrow ones, with few features the plain vote of those that correlate most, and with many
+classes SVMs. Held-out rows tell, but few of them tell little, so
 nothing is picked: the shares b of the parts minimise
 
     Σ_i −log softmax(Σ_m b_m s_m f_m(i))[y_i]  +  τ K Σ_m (b_m − 1/M)²,    b ≥ 0
@@ -13,8 +14,8 @@ M, K    number of parts, and of classes
 τ       how many rows of each class it takes to outweigh equal shares, about
 ======  =====================================================================================
 
-Where a class has a single row nothing can be held out, and the broadest vote and the SVM share
-alike. All parts are linear in the features, and so is the mixture.
+Where a class has a single row nothing can be held out, and the concerts and the SVM share alike,
+without the plain vote. All parts are linear in the features, and so is the mixture.
 
 In the mixture columns are divided by their standard deviations, relative to the median one and
 drawn towards it as if by 20 more rows: a pool may hold classifiers of different kinds, and a vote
@@ -27,6 +28,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from fieldguide.select.correlation import hold_out_correlation, vote_by_correlation
 from fieldguide.select.k_path import default_k, hold_out_votes, root_k, spread_two_classes
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import FeatureSums, plan_sums
@@ -37,28 +39,27 @@ from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, 
 MIX_TOL = 1e-2  # of the votes: shares blur more than that
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _DEFAULT_C = 0.1  # where nothing can be held out
-_TAU = 3.0
+_TAU = 1.0
 _PRIOR_ROWS = 20.0
 
 
 class Mixture(NamedTuple):
     """The parts and what they add up to."""
 
-    pairs: tuple[tuple[float, float], ...]  # (p1, k) of the votes
-    shares: np.ndarray  # (n_votes + 1,) of the spread of scores, sum 1; the last is the SVM's
+    shares: np.ndarray  # (n_parts,) of the spread of scores, sum 1: concerts, plain vote, SVM
     C: float
     weights: np.ndarray  # (m, n) of the votes together, for features in [0, 1]; each sum is 1
     flips: np.ndarray  # (m, n) bool
     coef: np.ndarray  # (m, n) of the features as they are given
     intercept: np.ndarray  # (m,)
-    gaps: np.ndarray  # (n_votes, m)
+    gaps: np.ndarray  # (n_concerts, m)
     held_out: np.ndarray | None  # (N, m) scores
 
 
 def list_pairs(
     n: int, k: float | None, p1: float | None, p0: float = 0.0
 ) -> tuple[tuple[float, float], ...]:
-    """Return p1 and k of the votes for n features, the broadest last; those given are kept."""
+    """Return p1 and k of the concerts for n features; those given are kept."""
     eighth = default_k(n)
     pairs = ((8.0, min(float(root_k(n)), eighth)), (0.5, eighth), (2.0, eighth))
     return tuple(
@@ -89,6 +90,7 @@ def fit_mixture(
     options: VoteOptions,
     columns: ColumnMap,
     *,
+    plain_k: int | None = None,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Mixture:
@@ -101,10 +103,12 @@ def fit_mixture(
         Class numbers.
     n_classes : int
     pairs : tuple of (p1, k)
-        The votes.
+        The concerts.
     options : VoteOptions
     columns : ColumnMap
         Brings the columns to [0, 1].
+    plain_k : int, optional
+        Features of the plain vote; without it there is none.
     seed, n_jobs : int
     """
     gram = plan_sums(F.shape, n_classes, options.balance)
@@ -112,22 +116,26 @@ def fit_mixture(
     rows: dict[str, Any] = {} if gram else {"F": F, "index": index}
     even = even_columns(columns, sums)
     options = options._replace(tol=max(options.tol, MIX_TOL))
-    svm = _Svm(F, index, n_classes, seed=seed, n_jobs=n_jobs)
-    held_out = hold_out_votes(F, index, n_classes, pairs, options, even, seed=seed, n_jobs=n_jobs)
     votes: list[Votes] = []
     for p1, k in pairs:
         start = votes[-1].weights if votes else None
         asked = options._replace(p1=p1)
         votes.append(fit_votes(sums, k, asked, even, start=start, n_jobs=n_jobs, **rows))
+    gaps = np.array([each.gaps for each in votes])
+    svm = _Svm(F, index, n_classes, seed=seed, n_jobs=n_jobs)
+    held_out = hold_out_votes(F, index, n_classes, pairs, options, even, seed=seed, n_jobs=n_jobs)
     if held_out is None:
         C, scores = _DEFAULT_C, None
     else:
         C, margins = svm.choose()
-        scores = np.concatenate([held_out.scores, margins[None]])
-    trained = svm.train(C)
-    parts = [(each.coef, each.intercept) for each in votes] + [trained]
+        known = [*held_out.scores]
+        if plain_k is not None:
+            votes.append(vote_by_correlation(F, index, n_classes, plain_k, columns))
+            known.append(hold_out_correlation(F, index, n_classes, plain_k, columns, seed=seed))
+        scores = np.array([*known, margins])
+    parts = [(each.coef, each.intercept) for each in votes] + [svm.train(C)]
     if scores is None:
-        shares = factors = np.array([0.0] * (len(votes) - 1) + [0.5, 0.5])
+        shares = factors = np.full(len(parts), 1.0 / len(parts))
         parts = [_standardize(F, *part) for part in parts]
     else:
         scales, b = share(scores, index)
@@ -139,14 +147,13 @@ def fit_mixture(
     inside = voted / np.where(columns.slope > 0, columns.slope, 1.0)
     total = inside.sum(axis=1, keepdims=True)
     return Mixture(
-        pairs,
         shares / max(shares.sum(), 1e-300),
         C,
-        np.divide(inside, total, out=votes[-1].weights.copy(), where=total > 0),
-        votes[-1].flips,
+        np.divide(inside, total, out=votes[0].weights.copy(), where=total > 0),
+        votes[0].flips,
         coef,
         intercept,
-        np.array([each.gaps for each in votes]),
+        gaps,
         None if scores is None else np.tensordot(factors, scores, 1),
     )
 

@@ -153,12 +153,12 @@ def _take_svm(found, F, index, n_classes):
     return factor * svm
 
 
-def test_without_rows_to_hold_out_the_concerts_and_the_svm_share_alike():
+def test_without_rows_to_hold_out_the_broadest_concert_has_two_thirds():
     F, index = draw_votes(8, 40, n_classes=8, seed=4)
     index = np.arange(8)
     model = ConcertClassifier().fit(F, index)
-    np.testing.assert_allclose(model.shares_, 0.25)
-    assert (model.C_, model.shares_.shape) == (0.1, (4,))
+    np.testing.assert_allclose(model.shares_, [2 / 3, 1 / 3])
+    assert (model.C_, model.k_, model.p1_) == (0.1, 5, 2)
     scores = model.decision_function(F)
     np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-6)
 

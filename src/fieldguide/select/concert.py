@@ -384,7 +384,7 @@ class ConcertClassifier(ConcertSelector):
             seed=check_seed(owner, self.random_state),
             n_jobs=self.n_jobs,
         )
-        self.p1_, self.k_ = pairs[int(found.shares[: len(pairs)].argmax())]
+        self.p1_, self.k_ = found.pairs[int(found.shares[: len(found.pairs)].argmax())]
         self.shares_, self.C_ = found.shares, found.C
         self._store(found)
         if self.probability:

@@ -14,8 +14,8 @@ M, K    number of parts, and of classes
 τ       how many rows of each class it takes to outweigh equal shares, about
 ======  =====================================================================================
 
-Where a class has a single row nothing can be held out, and the concerts and the SVM share alike,
-without the plain vote. All parts are linear in the features, and so is the mixture.
+Where a class has a single row nothing can be held out: two thirds are the broadest concert, the
+rest is the SVM. All parts are linear in the features, and so is the mixture.
 
 In the mixture columns are divided by their standard deviations, relative to the median one and
 drawn towards it as if by 20 more rows: a pool may hold classifiers of different kinds, and a vote
@@ -38,7 +38,8 @@ from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, 
 
 MIX_TOL = 1e-2  # of the votes: shares blur more than that
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-_DEFAULT_C = 0.1  # where nothing can be held out
+# Where nothing can be held out: C, and the shares of the broadest concert and the SVM.
+_DEFAULT_C, _ALONE = 0.1, np.array([2 / 3, 1 / 3])
 _TAU = 1.0
 _PRIOR_ROWS = 20.0
 
@@ -46,6 +47,7 @@ _PRIOR_ROWS = 20.0
 class Mixture(NamedTuple):
     """The parts and what they add up to."""
 
+    pairs: tuple[tuple[float, float], ...]  # (p1, k) of the concerts
     shares: np.ndarray  # (n_parts,) of the spread of scores, sum 1: concerts, plain vote, SVM
     C: float
     weights: np.ndarray  # (m, n) of the votes together, for features in [0, 1]; each sum is 1
@@ -59,7 +61,7 @@ class Mixture(NamedTuple):
 def list_pairs(
     n: int, k: float | None, p1: float | None, p0: float = 0.0
 ) -> tuple[tuple[float, float], ...]:
-    """Return p1 and k of the concerts for n features; those given are kept."""
+    """Return p1 and k of the concerts for n features, the broadest last; those given are kept."""
     eighth = default_k(n)
     pairs = ((8.0, min(float(root_k(n)), eighth)), (0.5, eighth), (2.0, eighth))
     return tuple(
@@ -116,28 +118,30 @@ def fit_mixture(
     rows: dict[str, Any] = {} if gram else {"F": F, "index": index}
     even = even_columns(columns, sums)
     options = options._replace(tol=max(options.tol, MIX_TOL))
+    svm = _Svm(F, index, n_classes, seed=seed, n_jobs=n_jobs)
+    held_out = hold_out_votes(F, index, n_classes, pairs, options, even, seed=seed, n_jobs=n_jobs)
+    if held_out is None:
+        pairs = pairs[-1:]
     votes: list[Votes] = []
     for p1, k in pairs:
         start = votes[-1].weights if votes else None
         asked = options._replace(p1=p1)
         votes.append(fit_votes(sums, k, asked, even, start=start, n_jobs=n_jobs, **rows))
     gaps = np.array([each.gaps for each in votes])
-    svm = _Svm(F, index, n_classes, seed=seed, n_jobs=n_jobs)
-    held_out = hold_out_votes(F, index, n_classes, pairs, options, even, seed=seed, n_jobs=n_jobs)
+    scores = None
     if held_out is None:
-        C, scores = _DEFAULT_C, None
+        C, shares = _DEFAULT_C, _ALONE
+        factors = shares
+        parts = [(votes[0].coef, votes[0].intercept), svm.train(C)]
+        parts = [_standardize(F, *part) for part in parts]
     else:
         C, margins = svm.choose()
         known = [*held_out.scores]
         if plain_k is not None:
             votes.append(vote_by_correlation(F, index, n_classes, plain_k, columns))
             known.append(hold_out_correlation(F, index, n_classes, plain_k, columns, seed=seed))
+        parts = [(each.coef, each.intercept) for each in votes] + [svm.train(C)]
         scores = np.array([*known, margins])
-    parts = [(each.coef, each.intercept) for each in votes] + [svm.train(C)]
-    if scores is None:
-        shares = factors = np.full(len(parts), 1.0 / len(parts))
-        parts = [_standardize(F, *part) for part in parts]
-    else:
         scales, b = share(scores, index)
         factors = scales * b
         shares = factors * scores.std(axis=1).mean(axis=1)
@@ -147,6 +151,7 @@ def fit_mixture(
     inside = voted / np.where(columns.slope > 0, columns.slope, 1.0)
     total = inside.sum(axis=1, keepdims=True)
     return Mixture(
+        pairs,
         shares / max(shares.sum(), 1e-300),
         C,
         np.divide(inside, total, out=votes[0].weights.copy(), where=total > 0),

@@ -164,7 +164,11 @@ def draw(result: dict) -> list[str]:
             *("feature, by how often it is selected", "share of the draws that select it"),
         ),
     }
-    cells = [json.loads(path.read_text()) for path in concert_accuracy.CELLS.glob("*.json")]
+    cells = [
+        json.loads(cell.path.read_text())
+        for cell in concert_accuracy.list_cells(10)
+        if cell.path.exists()
+    ]
     images = [row for row in cells if (row["data"], row["pool"]) == ("cifar10", ALL)]
     frames = [row for row in cells if row["data"] == "clips" and row["n_per_class"] == 8]
     if images:

@@ -138,3 +138,22 @@ def test_among_equals_the_smallest_C_wins():
     train = one_vs_all(index, 3)
     assert choose_C(Problems(X), train, index, grid=(5.0, 2.0, 90.0), **settings) == 2.0
     assert choose_C(Problems(X), train, index, **settings) == C_GRID[0]
+
+
+def test_classes_of_one_row_do_not_choose():
+    """The held-out row of such a class is of a kind that the others never saw."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 30))
+    index = np.arange(8)
+    assert choose_C(Problems(X), one_vs_all(index, 8), index) == 1.0
+    grid = (0.01, 5.0, 90.0)
+    assert choose_C(Problems(X), one_vs_all(index, 8), index, grid=grid) == 5.0
+
+    centre = 3 * rng.normal(size=(3, 5))
+    index = np.concatenate([np.arange(3).repeat(15), [3]])
+    X = np.concatenate([centre[index[:-1]] + rng.normal(size=(45, 5)), rng.normal(size=(1, 5))])
+    problems, train = Problems(X), one_vs_all(index, 4)
+    every = hold_out(problems.changed(tol=1e-2), train, index, score=as_they_are)
+    right = [(scores[:-1].argmax(axis=1) == index[:-1]).mean() for scores in every]
+    chosen = choose_C(problems, train, index, score=as_they_are)
+    assert chosen == C_GRID[int(np.argmax(np.round(right, 9)))]

@@ -134,7 +134,8 @@ def choose_C(
     """Return the C of ``grid`` with the best held-out mean accuracy of the classes.
 
     Arguments as of :func:`hold_out`, with ``labels`` from 0 to n_classes - 1; a class counts by
-    the weight of its rows alone.
+    the weight of its rows alone. Classes of one row do not count, since nothing else knows them;
+    where there are no others the C nearest to 1 is taken.
 
     Examples
     --------
@@ -145,6 +146,10 @@ def choose_C(
     0.001
     """
     grid = sorted(grid)
+    weight = np.ones(len(labels)) if weight is None else weight
+    counts = np.bincount(labels, weights=weight > 0)
+    if counts.max() < 2:
+        return float(min(grid, key=lambda C: abs(np.log(C))))
     loose = problems.changed(tol=max(problems.tol, PATH_TOL))
     scores = hold_out(
         loose,
@@ -157,8 +162,7 @@ def choose_C(
         n_folds=n_folds,
         seed=seed,
     )
-    weight = np.ones(len(labels)) if weight is None else weight
     mass = np.bincount(labels, weights=weight)
-    shares = weight / np.maximum(mass[labels], 1e-300)
+    shares = np.where(counts[labels] > 1, weight / np.maximum(mass[labels], 1e-300), 0.0)
     accuracy = (scores.argmax(axis=2) == labels) @ shares
     return float(grid[int(np.argmax(np.round(accuracy, 9)))])

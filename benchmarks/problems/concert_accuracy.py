@@ -258,4 +258,5 @@ def _show(found: list[dict], method: str) -> str:
         return "–"
     accuracy = np.array([100 * value["accuracy"] for value in values])
     seconds = np.median([value["fit_s"] for value in values])
-    return f"{accuracy.mean():.1f} ± {accuracy.std():.1f} ({seconds:.2g})"
+    shown = f"{seconds:.2g}" if seconds < 99.5 else f"{seconds:.0f}"
+    return f"{accuracy.mean():.1f} ± {accuracy.std():.1f} ({shown})"

@@ -242,3 +242,38 @@ def back_project(F, q, out):
         a, f = q[i], F[i]
         for j in range(n):
             out[j] += a * f[j]
+
+
+@jit
+def add_rows(G, ids, factors, out):
+    """Add Σ_a factors[a] G[ids[a]] to ``out`` (n,), four rows at a time, without a copy. O(mn)."""
+    m = len(ids)
+    for p in range(0, m - 3, 4):
+        a, b, c, d = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        f, g, h, k = G[ids[p]], G[ids[p + 1]], G[ids[p + 2]], G[ids[p + 3]]
+        for j in range(len(out)):
+            out[j] += (a * f[j] + b * g[j]) + (c * h[j] + d * k[j])
+    for p in range(m - m % 4, m):
+        a, f = factors[p], G[ids[p]]
+        for j in range(len(out)):
+            out[j] += a * f[j]
+
+
+@jit
+def add_block(factor, G, rows, columns, out):
+    """Add ``factor`` times the rows and columns of G to ``out``. O(1) for each number."""
+    for a in range(len(rows)):
+        row, line = G[rows[a]], out[a]
+        for b in range(len(columns)):
+            line[b] += factor * row[columns[b]]
+
+
+@jit
+def map_block(slope, offset, h, mass, rows, columns, out):
+    """Change a block of G to that of mapped columns in place. O(1) for each number."""
+    for a in range(len(rows)):
+        i, line = rows[a], out[a]
+        s, o, at_h = slope[i], offset[i], h[i] + mass * offset[i]
+        for b in range(len(columns)):
+            j = columns[b]
+            line[b] = s * slope[j] * line[b] + at_h * offset[j] + o * h[j]

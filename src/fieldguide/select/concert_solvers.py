@@ -85,7 +85,7 @@ def solve_working_set(
     check_k(k, n)
     w = fill_vertex(objective.c, k, start)
     table = objective.open_table()
-    size = max(int(k), _LEAST_SIZE)
+    size = max(int(k) // 4, _LEAST_SIZE)
     least = max(LEAST_SHARE * objective.size, _TINY)
     if n <= max(size, objective.whole_up_to):
         table.add(np.arange(n))

@@ -241,26 +241,24 @@ class GramTable:
         own = self.objective
         used = np.flatnonzero(w)
         ids, w = self.ids[used], w[used]
-        if own.is_plain:
-            e = own.c - w @ own.parts[0][1][ids]
-            return own.size - float(w @ (own.c[ids] + e[ids])), e
         slope, offset, _ = own.columns
-        scaled = slope[ids] * w
-        product = sum(factor * (scaled @ part[ids]) for factor, part in own.parts)
-        at_offset, at_h = float(offset[ids] @ w), float(own.h[ids] @ w)
-        product = slope * product + at_offset * own.h + (at_h + own.mass * at_offset) * offset
+        product = np.zeros(len(own.c))
+        for factor, part in own.parts:
+            _steps.add_rows(part, ids, w if own.is_plain else factor * slope[ids] * w, product)
+        if not own.is_plain:
+            at_offset, at_h = float(offset[ids] @ w), float(own.h[ids] @ w)
+            product = slope * product + at_offset * own.h + (at_h + own.mass * at_offset) * offset
         e = own.c - product
         return own.size - float(w @ (own.c[ids] + e[ids])), e
 
     def _block(self, rows: np.ndarray, ids: np.ndarray) -> np.ndarray:
         own = self.objective
-        if own.is_plain:
-            return own.parts[0][1][np.ix_(rows, ids)]
-        slope, offset, _ = own.columns
-        inner = sum(factor * part[np.ix_(rows, ids)] for factor, part in own.parts)
-        block = slope[rows, None] * inner * slope[ids]
-        block += np.outer(own.h[rows], offset[ids]) + np.outer(offset[rows], own.h[ids])
-        block += own.mass * np.outer(offset[rows], offset[ids])
+        block = np.zeros((len(rows), len(ids)))
+        for factor, part in own.parts:
+            _steps.add_block(factor, part, rows, ids, block)
+        if not own.is_plain:
+            slope, offset, _ = own.columns
+            _steps.map_block(slope, offset, own.h, own.mass, rows, ids, block)
         return block
 
 

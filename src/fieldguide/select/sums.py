@@ -103,6 +103,12 @@ class FeatureSums:
         both.high = np.maximum(self.high, other.high)
         return both
 
+    def whole_gram(self) -> np.ndarray | None:
+        """Return FᵀF of all rows, if it is known."""
+        if self.gram is None:
+            return None
+        return self.grams[0] if self.gram == "whole" else self.grams.sum(axis=0)
+
     def _add_block(self, rows: np.ndarray, index: np.ndarray) -> None:
         self.low = np.minimum(self.low, rows.min(axis=0))
         self.high = np.maximum(self.high, rows.max(axis=0))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fieldguide._check import InvalidArgument
 from fieldguide._parallel import map_in_order
 from fieldguide.select.concert_solvers import (
     ConcertSolution,
@@ -80,7 +81,7 @@ def fit_votes(
         Threads, each with some classes; the result does not depend on it.
     """
     n_classes = len(sums.counts)
-    whole = sums.grams[0] if sums.gram == "whole" else sums.grams.sum(axis=0)
+    whole = sums.whole_gram()
     classes = [1] if n_classes == 2 else list(range(n_classes))
 
     def solve(place: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float]:
@@ -120,7 +121,7 @@ def _pose(
     columns: ColumnMap,
     F: np.ndarray | None,
     index: np.ndarray | None,
-    whole: np.ndarray,
+    whole: np.ndarray | None,
 ) -> _Problem:
     """Return the problem of class ``c`` against the rest."""
     count, inside = sums.counts[c], sums.totals[c]
@@ -145,6 +146,8 @@ def _pose(
             ft=ft,
         )
     else:
+        if whole is None:
+            raise InvalidArgument("votes need rows, or sums with Gram matrices.")
         parts = [(1.0, whole)]
         if options.balance:
             parts = [(v1 - v0, sums.grams[c]), (v0, whole)]

@@ -336,7 +336,10 @@ def marks(
     opened = Guide.open(guide)
     found = opened.marks(kind)
     if found is None:
-        raise FieldguideError("This guide has no marks; build it again, without --no-marks.")
+        why = "build it again, without --no-marks"
+        if len(opened.kinds) < 2:
+            why = "marks tell a kind from others, and it has one kind: add pictures of another"
+        raise FieldguideError(f"This guide has no marks; {why}.")
     if as_json:
         _print_json(marks_record(found))
         return

@@ -2,6 +2,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,15 @@ def keyed(folder, tmp_path_factory) -> Path:
     built = run("build", folder, "--out", guide, "--key", "relaxed", "--no-marks")
     assert built.returncode == 0, built.stderr
     return guide
+
+
+def test_why_a_guide_has_no_marks(folder, keyed, tmp_path):
+    assert "build it again, without --no-marks" in run("marks", keyed, "disc").stderr
+    shutil.copytree(folder / "disc", tmp_path / "images" / "disc")
+    alone = tmp_path / "guide"
+    built = run("build", tmp_path / "images", "--out", alone, "--features", "color")
+    assert built.returncode == 0, built.stderr
+    assert "it has one kind: add pictures of another" in run("marks", alone, "disc").stderr
 
 
 def test_two_trees_side_by_side(folder, keyed, tmp_path):

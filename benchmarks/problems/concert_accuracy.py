@@ -37,6 +37,7 @@ from fieldguide.select import (
     CorrelationSelector,
     ForwardBackwardSelector,
 )
+from fieldguide.select.k_path import default_k
 
 CELLS = Path("out/bench/concert/cells")
 SIZES = {"cifar10": (1, 2, 5, 10, 20, 50), "caltech101": (1, 2, 5, 10, 20)}
@@ -53,15 +54,11 @@ METHODS: dict[str, Callable[[int], Any]] = {
     BOOSTED: lambda n: BoostedStumpSelector(),
     "FoBa": lambda n: ForwardBackwardSelector(k=min(50, n // 2)),
     "Concert as printed, k = 50": lambda n: ConcertClassifier(k=min(50, n // 2), **PRINTED),
-    "Concert, one vote": lambda n: ConcertClassifier(k=eighth(n), p1=1.0, refit=None),
-    "Concert then SVM": lambda n: ConcertClassifier(k=eighth(n), p1=1.0, refit="svm"),
+    "Concert, one vote": lambda n: ConcertClassifier(k=default_k(n), p1=1.0, refit=None),
+    "Concert then SVM": lambda n: ConcertClassifier(k=default_k(n), p1=1.0, refit="svm"),
     OURS: lambda n: ConcertClassifier(),
 }
 FIRST_DRAW, FIRST_OF_ONE = 200, 300
-
-
-def eighth(n: int) -> float:
-    return min(n // 8, 250)
 
 
 class Cell(NamedTuple):

@@ -33,6 +33,21 @@ def _update(t, row_i, row_j, cap, w, e, free):
 
 
 @jit
+def add_rows(G, ids, factors, out):
+    """Add Σ_a factors[a] G[ids[a]] to ``out`` (n,), four rows at a time, without a copy. O(mn)."""
+    m = len(ids)
+    for p in range(0, m - 3, 4):
+        a, b, c, d = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        f, g, h, k = G[ids[p]], G[ids[p + 1]], G[ids[p + 2]], G[ids[p + 3]]
+        for j in range(len(out)):
+            out[j] += (a * f[j] + b * g[j]) + (c * h[j] + d * k[j])
+    for p in range(m - m % 4, m):
+        a, f = factors[p], G[ids[p]]
+        for j in range(len(out)):
+            out[j] += a * f[j]
+
+
+@jit
 def put_largest_first(values, k):
     """Rearrange ``values`` so that none of the first k is below the next, and none after above it.
 
@@ -137,16 +152,10 @@ def _jump(G, cap, w, e):
         if abs(d[a]) * length > room:
             length, blocked = room / abs(d[a]), free[a]
             bound = cap if d[a] > 0.0 else 0.0
-    total = 0.0
+    moves = length * (d[:f] - d[:f].mean())  # the sum stays as it is, to the last digit
     for a in range(f):
-        total += d[a]
-    for a in range(f):
-        move = length * (d[a] - total / f)  # the sum stays as it is, to the last digit
-        j = free[a]
-        w[j] = min(max(w[j] + move, 0.0), cap)
-        row = G[j]
-        for p in range(len(w)):
-            e[p] -= move * row[p]
+        w[free[a]] = min(max(w[free[a]] + moves[a], 0.0), cap)
+    add_rows(G, free, -moves, e)
     if blocked >= 0:
         w[blocked] = bound
 
@@ -211,11 +220,8 @@ def solve_whole(G, c, size, least, w, k, tol, objectives, max_steps):
     n_steps, gap, unit = 0, 0.0, 1.0
     for turn in range(len(objectives)):
         e[:] = c
-        for j in range(n):
-            if w[j] != 0.0:
-                row, share = G[j], w[j]
-                for p in range(n):
-                    e[p] -= share * row[p]
+        used = np.flatnonzero(w)
+        add_rows(G, used, -w[used], e)
         J = size
         for p in range(n):
             J -= w[p] * (c[p] + e[p])
@@ -230,33 +236,9 @@ def solve_whole(G, c, size, least, w, k, tol, objectives, max_steps):
 
 @jit
 def back_project(F, q, out):
-    """Write Fᵀq to ``out`` (n,) in double precision, four rows at a time. O(Nn)."""
+    """Write Fᵀq to ``out`` (n,) in double precision. O(Nn)."""
     out[:] = 0.0
-    n_rows, n = F.shape
-    for i in range(0, n_rows - 3, 4):
-        a, b, c, d = q[i], q[i + 1], q[i + 2], q[i + 3]
-        f, g, h, m = F[i], F[i + 1], F[i + 2], F[i + 3]
-        for j in range(n):
-            out[j] += (a * f[j] + b * g[j]) + (c * h[j] + d * m[j])
-    for i in range(n_rows - n_rows % 4, n_rows):
-        a, f = q[i], F[i]
-        for j in range(n):
-            out[j] += a * f[j]
-
-
-@jit
-def add_rows(G, ids, factors, out):
-    """Add Σ_a factors[a] G[ids[a]] to ``out`` (n,), four rows at a time, without a copy. O(mn)."""
-    m = len(ids)
-    for p in range(0, m - 3, 4):
-        a, b, c, d = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
-        f, g, h, k = G[ids[p]], G[ids[p + 1]], G[ids[p + 2]], G[ids[p + 3]]
-        for j in range(len(out)):
-            out[j] += (a * f[j] + b * g[j]) + (c * h[j] + d * k[j])
-    for p in range(m - m % 4, m):
-        a, f = factors[p], G[ids[p]]
-        for j in range(len(out)):
-            out[j] += a * f[j]
+    add_rows(F, np.arange(len(F)), q, out)
 
 
 @jit

@@ -34,7 +34,7 @@ from fieldguide.select.k_path import (
 )
 from fieldguide.select.mixture import MIX_TOL, Mixture, fit_mixture, list_pairs
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums, plan_sums
+from fieldguide.select.sums import FeatureSums, sum_rows
 from fieldguide.select.votes import VoteOptions, Votes, fit_votes
 from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
 from fieldguide.svm import Problems, choose_C, fit_scale, hold_out, warn_open_gaps
@@ -142,10 +142,9 @@ class ConcertSelector(VotingSelector):
         """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
         self._check()
         X, index = self._read_training_rows(X, y)
-        sums = FeatureSums(len(self.classes_), X.shape[1], gram=self._plan_sums(X)).add(X, index)
+        sums, rows = sum_rows(X, index, len(self.classes_), balance=bool(self.balance))
         columns = map_to_unit(type(self).__name__, sums.low, sums.high, self.scale)
         self._choose(X, index, columns)
-        rows = {} if sums.gram else {"F": X, "index": index}
         self._store(fit_votes(sums, self.k_, self._options(), columns, n_jobs=self.n_jobs, **rows))
         return self
 
@@ -225,9 +224,6 @@ class ConcertSelector(VotingSelector):
             *(bool(self.bias), bool(self.balance), bool(self.calibrate)),
             *(self.solver, self.tol),
         )
-
-    def _plan_sums(self, X: np.ndarray) -> str | None:
-        return plan_sums(X.shape, len(self.classes_), bool(self.balance))
 
     def _choose(self, X: np.ndarray, index: np.ndarray, columns: ColumnMap) -> None:
         """Set ``p1_`` and ``k_``, by held-out rows if asked."""
@@ -365,9 +361,7 @@ class ConcertClassifier(ConcertSelector):
             columns = map_to_unit(type(self).__name__, X.min(axis=0), X.max(axis=0), self.scale)
             held_out = self._hold_out(X, index, columns, (self.p1_,), (self.k_,))
             scores = None if held_out is None else held_out.scores[0]
-        if self.probability:
-            self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
-        return self
+        return self._fit_scale(scores, index)
 
     def _fit_mixture(self, X: Any, y: Any) -> Self:
         owner = type(self).__name__
@@ -387,8 +381,11 @@ class ConcertClassifier(ConcertSelector):
         self.p1_, self.k_ = found.pairs[int(found.shares[: len(found.pairs)].argmax())]
         self.shares_, self.C_ = found.shares, found.C
         self._store(found)
+        return self._fit_scale(found.held_out, index)
+
+    def _fit_scale(self, scores: np.ndarray | None, index: np.ndarray) -> Self:
+        """Set the scale of probabilities by held-out scores, if it is asked for."""
         if self.probability:
-            scores = found.held_out
             self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
         return self
 

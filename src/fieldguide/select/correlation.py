@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from fieldguide._check import check_choice, check_number
-from fieldguide.select.k_path import N_FOLDS, root_k
+from fieldguide.select.k_path import list_folds, root_k
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.votes import Votes
 from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
-from fieldguide.svm.folds import deal_folds
 
 
 class CorrelationSelector(VotingSelector):
@@ -87,11 +86,8 @@ def hold_out_correlation(
     X: np.ndarray, index: np.ndarray, n_classes: int, k: int, columns: ColumnMap, *, seed: int = 0
 ) -> np.ndarray:
     """Return scores of each row, (N, m), from rows of other folds; no class has a single row."""
-    n_folds = min(N_FOLDS, int(np.bincount(index).min()))
-    fold = deal_folds(index, n_folds, seed)
     scores = np.empty((len(index), 1 if n_classes == 2 else n_classes))
-    for q in range(n_folds):
-        kept, held_out = fold != q, fold == q
+    for kept, held_out in list_folds(index, n_classes, seed):
         votes = vote_by_correlation(X[kept], index[kept], n_classes, k, columns)
         scores[held_out] = X[held_out] @ votes.coef.T + votes.intercept
     return scores

@@ -6,18 +6,18 @@ that ranks far better than the number of right answers, which jumps by whole row
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fieldguide._parallel import map_in_order
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums, plan_sums
+from fieldguide.select.sums import sum_rows
 from fieldguide.select.votes import VoteOptions, fit_votes
 from fieldguide.svm import fit_scale
 from fieldguide.svm.folds import deal_folds
 
-N_FOLDS = 5
+_N_FOLDS = 5
 P1_GRID = (2.0, 1.0, 0.5)
 DEFAULT_P1 = 2.0  # without rows to hold out, which is so where rows are few
 _LARGEST_K = 250  # larger ones cost much and gained nothing where measured
@@ -54,6 +54,15 @@ def list_path(p1_grid: Sequence[float], k_grid: Sequence[float]) -> tuple[tuple[
     return tuple((p1, k) for p1 in p1_grid for k in sorted(k_grid, reverse=True))
 
 
+def list_folds(index: np.ndarray, n_classes: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return kept and held-out rows of each fold; none where a class has a single row."""
+    n_folds = min(_N_FOLDS, int(np.bincount(index, minlength=n_classes).min()))
+    if n_folds < 2:
+        return []
+    fold = deal_folds(index, n_folds, seed)
+    return [(np.flatnonzero(fold != q), np.flatnonzero(fold == q)) for q in range(n_folds)]
+
+
 def hold_out_votes(
     F: np.ndarray,
     index: np.ndarray,
@@ -69,18 +78,15 @@ def hold_out_votes(
 
     ``grid`` lists p1 and k of votes in the order of the path.
     """
-    n_folds = min(N_FOLDS, int(np.bincount(index, minlength=n_classes).min()))
-    if n_folds < 2:
+    folds = list_folds(index, n_classes, seed)
+    if not folds:
         return None
-    fold = deal_folds(index, n_folds, seed)
     loose = options._replace(tol=max(options.tol, PATH_TOL))
 
-    def walk(q: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        kept, held_out = np.flatnonzero(fold != q), np.flatnonzero(fold == q)
+    def walk(fold: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        kept, held_out = fold
         rows, labels = F[kept], index[kept]
-        gram = plan_sums(rows.shape, n_classes, options.balance)
-        sums = FeatureSums(n_classes, F.shape[1], gram=gram).add(rows, labels)
-        given: dict[str, Any] = {} if gram else {"F": rows, "index": labels}
+        sums, given = sum_rows(rows, labels, n_classes, balance=options.balance)
         weights, scores = None, []
         for p1, k in grid:
             asked = loose._replace(p1=p1)
@@ -89,7 +95,7 @@ def hold_out_votes(
             scores.append(F[held_out] @ votes.coef.T + votes.intercept)
         return held_out, scores
 
-    done = list(map_in_order(walk, range(n_folds), n_jobs=n_jobs))
+    done = list(map_in_order(walk, folds, n_jobs=n_jobs))
     result = np.empty((len(grid), len(index), done[0][1][0].shape[1]))
     for held_out, scores in done:
         result[:, held_out] = scores

@@ -2,8 +2,8 @@
 
 No one vote is best for every pool and number of rows: with few rows broad votes win, with many
 rows narrow ones, with few features the plain vote of those that correlate most, and with many
-classes SVMs. Held-out rows tell, but few of them tell little, so
-nothing is picked: the shares b of the parts minimise
+classes SVMs. Held-out rows tell, but few of them tell little, so nothing is picked: the shares b
+of the parts minimise
 
     Σ_i −log softmax(Σ_m b_m s_m f_m(i))[y_i]  +  τ K Σ_m (b_m − 1/M)²,    b ≥ 0
 
@@ -22,7 +22,7 @@ drawn towards it as if by 20 more rows: a pool may hold classifiers of different
 with large p1 would otherwise take those that vary most.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 from fieldguide.select.correlation import hold_out_correlation, vote_by_correlation
 from fieldguide.select.k_path import default_k, hold_out_votes, root_k, spread_two_classes
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums, plan_sums
+from fieldguide.select.sums import FeatureSums, sum_rows
 from fieldguide.select.votes import VoteOptions, Votes, fit_votes
 from fieldguide.svm import Problems, fit_scale, hold_out
 from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, score_two_classes
@@ -113,9 +113,7 @@ def fit_mixture(
         Features of the plain vote; without it there is none.
     seed, n_jobs : int
     """
-    gram = plan_sums(F.shape, n_classes, options.balance)
-    sums = FeatureSums(n_classes, F.shape[1], gram=gram).add(F, index)
-    rows: dict[str, Any] = {} if gram else {"F": F, "index": index}
+    sums, rows = sum_rows(F, index, n_classes, balance=options.balance)
     even = even_columns(columns, sums)
     options = options._replace(tol=max(options.tol, MIX_TOL))
     svm = _Svm(F, index, n_classes, seed=seed, n_jobs=n_jobs)

@@ -34,6 +34,15 @@ def plan_sums(shape: tuple[int, ...], n_classes: int, balance: bool) -> str | No
     return "per_class" if balance else "whole"
 
 
+def sum_rows(
+    F: np.ndarray, index: np.ndarray, n_classes: int, *, balance: bool
+) -> tuple["FeatureSums", dict[str, Any]]:
+    """Return the sums of rows, and the rows F and index by name where the sums are not enough."""
+    gram = plan_sums(F.shape, n_classes, balance)
+    sums = FeatureSums(n_classes, F.shape[1], gram=gram).add(F, index)
+    return sums, {} if gram else {"F": F, "index": index}
+
+
 class FeatureSums:
     """Counts, sums and Gram matrices of the rows of each class.
 

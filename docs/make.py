@@ -60,14 +60,12 @@ def picture_of_home(browser_path: str) -> bytes:
     """Return the home page of the demonstration as a JPEG."""
     from playwright.sync_api import sync_playwright
 
-    from fieldguide.guide import Guide
-    from fieldguide.guide.demo import demo_collection, finished_demo
+    from fieldguide.guide.demo import build_demo, finished_demo
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         guide = finished_demo(Path("out/demo"))
         if guide is None:
-            collection = demo_collection(lambda *_: None)
-            guide = Guide.build(collection, Path(folder) / "guide", title="Specimens")
+            guide = build_demo(Path(folder) / "guide", lambda *_: None)
         first = guide.export_site(Path(folder) / "site")
         browser = playwright.chromium.launch(
             executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]

@@ -1,10 +1,10 @@
-"""Atomic writes: a reader sees the old file or the new one, never half of one."""
+"""Writes that are whole or not there, and deletions by a list of names."""
 
 import json
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,7 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         if durable:
-            with open(temporary, "r+b") as written:
-                os.fsync(written.fileno())
+            sync(temporary)
         temporary.chmod(0o644)
         os.replace(temporary, path)
     finally:
@@ -45,7 +44,50 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` to ``path`` atomically, as indented JSON."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
+    write_bytes(path, encode_json(value))
+
+
+def encode_json(value: Any) -> bytes:
+    """Return ``value`` as indented JSON in UTF-8, as :func:`write_json` writes it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+    return f"{text}\n".encode()
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the list of names of a folder, is on the disk."""
+    if path.is_dir() and os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_listed(root: Path, names: Iterable[str]) -> None:
+    """Delete the files ``names`` below ``root``, and the folders that are empty by that.
+
+    Nothing else goes: not a folder that holds other files, not what lies outside ``root`` or
+    behind a link. A file that cannot be deleted, such as one in use, stays.
+    """
+    inside = os.path.realpath(root)
+    named: dict[str, list[str]] = {}
+    for name in names:
+        folder, base = os.path.split(os.path.normpath(os.path.join(inside, name)))
+        named.setdefault(folder, []).append(base)
+    emptied: set[str] = set()
+    for folder, bases in named.items():
+        if os.path.realpath(folder) != folder or not Path(folder).is_relative_to(inside):
+            continue
+        for base in bases:
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, base))
+        while folder != inside:
+            emptied.add(folder)
+            folder = os.path.dirname(folder)
+    for folder in sorted(emptied, key=len, reverse=True):
+        with suppress(OSError):  # it holds other files, or is gone
+            os.rmdir(folder)
 
 
 def cache_folder() -> Path:

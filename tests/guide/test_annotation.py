@@ -1,5 +1,7 @@
 """Detectors of the owner's attributes, in a guide and on their own."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
     (tmp_path / "models").mkdir()
     assert open_annotation(tmp_path, 6) is None
     annotation = learn_annotation(X, A, ["red", "striped", "chance"], seed=0, n_jobs=1)
-    save_annotation(annotation, tmp_path)
+    save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
     again = open_annotation(tmp_path, 6)
     assert again.names == annotation.names
     np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
@@ -79,6 +81,6 @@ def test_a_new_image_gets_the_words_of_the_owner(tmp_path):
     words = [dict(answer.words) for answer in guide.identify(new)]
     assert "dull" in words[0]
     assert "shiny" in words[1]
-    (tmp_path / "g" / "models" / "annotation.json").write_text("{}")
+    (tmp_path / "g/editions/1/models/annotation.json").write_text("{}")
     with pytest.raises(GuideError, match=r"detectors .* cannot be read"):
         Guide.open(tmp_path / "g").identify(new[:1])

@@ -65,7 +65,7 @@ def test_large_pictures_get_a_thumbnail_and_a_view(tmp_path):
 
 
 def test_neighbours_are_the_nearest_by_brute_force(small_guide):
-    rows = np.load(small_guide.folder / "features" / "embedding.npy")
+    rows = np.load(small_guide.edition / "features" / "embedding.npy")
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     likeness = rows @ rows.T
     np.fill_diagonal(likeness, -np.inf)
@@ -130,25 +130,35 @@ def test_a_specimen_that_is_not_there(small_guide):
             "has format 99 and this version",
         ),
         (
-            lambda g: (g / "catalogue.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 99),
+            lambda g: (g / "editions/1/catalogue.sqlite").write_bytes(
+                b"SQLite format 3\0" + b"x" * 99
+            ),
             "catalogue",
         ),
-        (lambda g: (g / "catalogue.sqlite").unlink(), "catalogue"),
-        (lambda g: (g / "features/embedding.npy").write_bytes(b"\x93NUMPY"), "cannot be read"),
+        (lambda g: (g / "editions/1/catalogue.sqlite").unlink(), "catalogue"),
         (
-            lambda g: np.save(g / "features/embedding.npy", np.zeros((2, 2), np.float32)),
+            lambda g: (g / "editions/1/features/embedding.npy").write_bytes(b"\x93NUMPY"),
+            "cannot be read",
+        ),
+        (
+            lambda g: np.save(
+                g / "editions/1/features/embedding.npy", np.zeros((2, 2), np.float32)
+            ),
             "does not fit",
         ),
-        (lambda g: np.save(g / "features/embedding.npy", np.array([{}], object)), "cannot be read"),
         (
-            lambda g: (g / "models/key.safetensors").write_bytes(b"\xff" * 99),
+            lambda g: np.save(g / "editions/1/features/embedding.npy", np.array([{}], object)),
+            "cannot be read",
+        ),
+        (
+            lambda g: (g / "editions/1/models/key.safetensors").write_bytes(b"\xff" * 99),
             "key .* cannot be read",
         ),
         (
-            lambda g: (g / "models/key.json").write_text('{"type": "os.system"}'),
+            lambda g: (g / "editions/1/models/key.json").write_text('{"type": "os.system"}'),
             "key .* cannot be read",
         ),
-        (lambda g: (g / "models/words.json").write_text("[]"), "build the guide again"),
+        (lambda g: (g / "editions/1/models/words.json").write_text("[]"), "build the guide again"),
     ],
 )
 def test_a_damaged_guide_is_refused_with_a_sentence(small_guide, blobs, tmp_path, damage, message):

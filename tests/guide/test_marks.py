@@ -44,9 +44,9 @@ def copy_guide(guide, target):
 
 def read_sample(guide):
     """Return the outputs in all windows of the sample, its kinds and its specimens."""
-    arrays = load_file(guide.folder / "models/marks.safetensors")
+    arrays = load_file(guide.edition / "models/marks.safetensors")
     ids = arrays["sample"]
-    logits = np.load(guide.folder / "features/logits.npy")[ids]
+    logits = np.load(guide.edition / "features/logits.npy")[ids]
     kinds = [guide.specimen(int(i)).kind for i in ids]
     return np.hstack([logits, arrays["outputs"]]), np.array(kinds), ids
 
@@ -96,7 +96,7 @@ def test_the_strongest_specimens_come_first_with_their_best_window(small_guide):
 
 
 def test_outputs_in_windows_are_those_of_the_guides_pictures(small_guide):
-    arrays = load_file(small_guide.folder / "models/marks.safetensors")
+    arrays = load_file(small_guide.edition / "models/marks.safetensors")
     network = Network()
     specimen = small_guide.specimen(int(arrays["sample"][5]))
     image = Image.open(small_guide.folder / specimen.picture).convert("RGB")
@@ -239,7 +239,7 @@ def test_a_picture_fades_where_there_is_no_heat():
 
 def test_the_sample_is_the_most_typical_of_each_kind(small_guide):
     for kind in small_guide.kinds:
-        arrays = load_file(small_guide.folder / "models/marks.safetensors")
+        arrays = load_file(small_guide.edition / "models/marks.safetensors")
         own = [int(i) for i in arrays["sample"] if small_guide.specimen(int(i)).kind == kind.name]
         assert tuple(own) == kind.exemplars[: len(own)]
         assert [shown.specimen for shown in small_guide.marks(kind.name).heat] == own[:3]
@@ -293,7 +293,7 @@ def test_plain_pictures_have_no_words(tmp_path):
 
 
 def test_the_words_of_a_guide_with_visual_words_are_used(worded_guide):
-    arrays = load_file(worded_guide.folder / "models/marks.safetensors")
+    arrays = load_file(worded_guide.edition / "models/marks.safetensors")
     assert not any(name.startswith("bag") for name in arrays)
     assert worded_guide.marks("disc").n_words == arrays["heat"].shape[1]
     assert worded_guide.find_marks(worded_guide.folder / worded_guide.specimen(0).picture,
@@ -325,7 +325,7 @@ def test_kinds_are_found_by_how_a_person_writes_them(small_guide):
 
 def test_a_guide_without_marks_opens(small_guide, tmp_path):
     old = copy_guide(small_guide, tmp_path / "old")
-    for path in (old.folder / "models").glob("marks.*"):
+    for path in (old.edition / "models").glob("marks.*"):
         path.unlink()
     assert old.marks("disc") is None
     assert old.find_marks(np.zeros((20, 20, 3), np.uint8), "disc") is None
@@ -358,7 +358,7 @@ def spoil(*keys, value):
 )
 def test_damaged_marks_are_one_sentence(small_guide, tmp_path, change):
     spoilt = copy_guide(small_guide, tmp_path / "spoilt")
-    path = spoilt.folder / "models/marks.json"
+    path = spoilt.edition / "models/marks.json"
     settings = json.loads(path.read_text())
     change(settings)
     path.write_text(json.dumps(settings))
@@ -368,7 +368,7 @@ def test_damaged_marks_are_one_sentence(small_guide, tmp_path, change):
 
 def test_a_cut_off_file_of_marks_is_one_sentence(small_guide, tmp_path):
     spoilt = copy_guide(small_guide, tmp_path / "spoilt")
-    path = spoilt.folder / "models/marks.safetensors"
+    path = spoilt.edition / "models/marks.safetensors"
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(GuideError, match=r"The marks .* cannot be read"):
         spoilt.marks("disc")

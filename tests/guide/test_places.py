@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from PIL import Image
-from tests.guide.test_build import contents
+from tests.guide.contents import contents
 
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
@@ -127,7 +127,7 @@ def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
     out = tmp_path / "guide"
     Guide.build(folder, out, features="deep", n_jobs=1)
     for suffix in ("json", "safetensors"):
-        (out / f"models/places.{suffix}").unlink()
+        (out / f"editions/1/models/places.{suffix}").unlink()
     opened = Guide.open(out)
     image = draw((220, 20, 20), 1, 5)[0]
     assert opened.identify([image])[0].located is None
@@ -141,7 +141,7 @@ def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
 def test_a_damaged_file_is_one_sentence(guide, folder, tmp_path, damage):
     out = tmp_path / "guide"
     Guide.build(folder, out, features="deep", n_jobs=1)
-    path = out / "models/places.json"
+    path = out / "editions/1/models/places.json"
     said = json.loads(path.read_text())
     if damage == "cut":
         path.write_text(path.read_text()[:200])
@@ -162,7 +162,7 @@ def test_one_kind_or_none_has_no_places(squares, tmp_path):
     images = [image for _, image, _ in squares[:5]]
     for k, kinds in enumerate((["one"] * 5, None)):
         guide = Guide.build(Collection.from_arrays(images, kinds), tmp_path / str(k), n_jobs=1)
-        assert not os.path.exists(guide.folder / "models/places.json")
+        assert not os.path.exists(guide.edition / "models/places.json")
         assert guide.located(0) is None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
-from tests.guide.test_build import contents
+from tests.guide.contents import contents
 
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, GuideError
@@ -129,7 +129,7 @@ def test_unknown_features_are_one_sentence_before_any_work(blobs, tmp_path):
 
 def test_a_damaged_stack_is_one_sentence(folder, tmp_path):
     guide = Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False)
-    path = guide.folder / "models" / "stack.safetensors"
+    path = guide.edition / "models" / "stack.safetensors"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(GuideError, match=r"features .* cannot be read .*; build the guide again"):
         Guide.open(guide.folder).identify([np.zeros((9, 9, 3), np.uint8)])
@@ -166,7 +166,7 @@ def test_damaged_visual_words_are_one_sentence(stacked, tmp_path):
     import shutil
 
     shutil.copytree(stacked.folder, tmp_path / "guide")
-    path = tmp_path / "guide" / "models" / "visual_words.json"
+    path = Guide.open(tmp_path / "guide").edition / "models" / "visual_words.json"
     path.write_text(json.dumps({"words": [{"number": 1}]}))
     with pytest.raises(GuideError, match=r"visual words .* cannot be read"):
         _ = Guide.open(tmp_path / "guide").visual_words

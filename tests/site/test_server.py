@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 import socket
 import threading
 import time
@@ -13,9 +14,11 @@ import pytest
 import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
+from tests.conftest import draw_blobs
 
 from fieldguide.errors import FieldguideError
-from fieldguide.site import create_app, serve, server
+from fieldguide.guide import Guide
+from fieldguide.site import Renderer, create_app, serve, server
 from fieldguide.site.guard import LOOPBACK, hosts_for
 from fieldguide.site.server import FIRST_PORT, listen
 
@@ -146,6 +149,75 @@ def test_links_out_of_the_guide_are_not_followed(make_stand_in, tmp_path):
         response = client.get(f"/{guide.specimen(i).thumbnail}")
         assert response.status_code == 404
         assert b"secret" not in response.content
+
+
+@pytest.fixture
+def rebuilt(tmp_path):
+    """A folder of images, its guide, and a server of it."""
+    images, kinds = draw_blobs(n_per_kind=4)
+    root = tmp_path / "images"
+    for i, (image, kind) in enumerate(zip(images, kinds, strict=True)):
+        (root / kind).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(root / kind / f"{i:02d}.png")
+    options = {"features": "deep", "n_jobs": 1}
+    guide = Guide.build(root, tmp_path / "guide", **options)
+    return root, connect(guide), lambda: Guide.build(root, tmp_path / "guide", **options)
+
+
+def test_a_guide_that_is_built_again_is_served_whole(rebuilt):
+    """An old catalogue over new arrays gave wrong neighbours, and pictures went missing."""
+    root, client, build = rebuilt
+    assert client.get("/api/guide").json()["specimens"] == 12
+    old_page = client.get("/specimen/0.html").text
+    old_pictures = set(re.findall(r"pictures/[^\"' ]+\.(?:jpg|png)", old_page))
+    for path in sorted((root / "disc").iterdir())[:2]:
+        path.unlink()
+    (root / "disc" / "03.png").rename(root / "stripe" / "99.png")
+    guide = build()
+    assert client.get("/api/guide").json()["specimens"] == 10
+    renderer = Renderer(Guide.open(guide.folder), live=True)
+    for address in renderer.addresses():
+        if address != "404.html":
+            assert client.get(f"/{address}").text == renderer.page(address)
+    new_pictures = {s.picture for s in guide.specimens(range(10))}
+    for address in old_pictures | new_pictures:  # who reads an old page still sees its pictures
+        assert client.get(f"/{address}").status_code == 200, address
+    answer = client.post("/api/identify", files={"image": png()}).json()
+    expected = connect(guide).post("/api/identify", files={"image": png()}).json()
+    assert {**answer, "seconds": 0} == {**expected, "seconds": 0}
+
+
+def test_an_answer_is_of_one_edition(rebuilt, monkeypatch):
+    """A build that ends while a picture is identified changes nothing of that answer."""
+    root, client, build = rebuilt
+    before = client.post("/api/identify", files={"image": png()}).json()
+    identify, built = Guide.identify, []
+
+    def build_meanwhile(self, images):
+        if not built:
+            for path in sorted((root / "square").iterdir()):
+                path.unlink()
+            built.append(build())
+        return identify(self, images)
+
+    monkeypatch.setattr(Guide, "identify", build_meanwhile)
+    during = client.post("/api/identify", files={"image": png()}).json()
+    assert {**during, "seconds": 0} == {**before, "seconds": 0}
+    assert client.get("/api/guide").json()["kinds"] == ["disc", "stripe"]
+
+
+def test_a_guide_that_cannot_be_opened_leaves_the_old_one_up(rebuilt, caplog):
+    _, client, build = rebuilt
+    page = client.get("/").text
+    folder = build().folder
+    client.get("/")
+    info = json.loads((folder / "guide.json").read_text())
+    (folder / "guide.json").write_text(json.dumps(info | {"format": 99}))
+    with caplog.at_level(logging.ERROR):
+        assert client.get("/").text == page
+    assert "cannot be opened" in caplog.text
+    (folder / "guide.json").unlink()
+    assert client.get("/").text == page
 
 
 def test_missing_pages_are_pages_for_people_and_json_for_programs(client):

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
-from fieldguide._files import replacing
+from fieldguide._files import write_bytes
 from fieldguide.errors import FieldguideError
 
 _FORMAT = 1
@@ -17,33 +17,40 @@ _FORMAT = 1
 
 def save_chains(path: str | os.PathLike, chains: Sequence[Mapping[str, np.ndarray]]) -> None:
     """Write ``chains_`` of a fitted tree, or of an interrupted one, to a file."""
+    write_bytes(Path(path), pack_chains(chains))
+
+
+def load_chains(path: str | os.PathLike) -> list[dict[str, np.ndarray]]:
+    """Read what :func:`save_chains` wrote, for ``fit(A, resume=...)``."""
+    try:
+        return unpack_chains(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise FieldguideError(f"There is no file {str(path)!r}; save the chains first.") from None
+    except FieldguideError as error:
+        raise FieldguideError(f"{str(path)!r} {error}; give one that save_chains wrote.") from None
+
+
+def pack_chains(chains: Sequence[Mapping[str, np.ndarray]]) -> bytes:
+    """Return chains as the bytes of a safetensors file."""
     arrays = {
         f"{i}/{name}": np.ascontiguousarray(value)
         for i, chain in enumerate(chains)
         for name, value in chain.items()
     }
     about = json.dumps({"format": _FORMAT, "n_chains": len(chains)})
-    with replacing(Path(path)) as temporary:
-        save_file(arrays, temporary, metadata={"fieldguide.chains": about})
+    return save(arrays, metadata={"fieldguide.chains": about})
 
 
-def load_chains(path: str | os.PathLike) -> list[dict[str, np.ndarray]]:
-    """Read what :func:`save_chains` wrote, for ``fit(A, resume=...)``."""
+def unpack_chains(data: bytes) -> list[dict[str, np.ndarray]]:
+    """Return what :func:`pack_chains` was given; the error is a phrase that follows a name."""
     try:
-        with safe_open(path, framework="numpy") as opened:
-            about = json.loads((opened.metadata() or {}).get("fieldguide.chains", "{}"))
-            names = list(opened.keys())
-            arrays = {name: opened.get_tensor(name) for name in names}
-    except FileNotFoundError:
-        raise FieldguideError(f"There is no file {str(path)!r}; save the chains first.") from None
+        arrays = load(data)
     except SafetensorError as error:
-        raise FieldguideError(
-            f"{str(path)!r} is no file of chains ({error}); give one that save_chains wrote."
-        ) from None
+        raise FieldguideError(f"is no file of chains ({error})") from None
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    about = json.loads(header.get("__metadata__", {}).get("fieldguide.chains", "{}"))
     if about.get("format") != _FORMAT:
-        raise FieldguideError(
-            f"{str(path)!r} holds no chains of format {_FORMAT}; give one that save_chains wrote."
-        )
+        raise FieldguideError(f"holds no chains of format {_FORMAT}")
     chains: list[dict[str, np.ndarray]] = [{} for _ in range(about["n_chains"])]
     for name, value in arrays.items():
         number, _, rest = name.partition("/")

@@ -70,11 +70,11 @@ def fill_annotation(
     return filled
 
 
-def save_annotation(annotation: Annotation, folder: Path) -> None:
-    """Write the detectors below the folder of a guide."""
+def save_annotation(annotation: Annotation, draft: files.NewFiles) -> None:
+    """Write the detectors into an edition of a guide."""
     arrays, settings = annotation.detectors.to_state()
     names = list(annotation.trained)
-    files.write_model(folder, files.ANNOTATION, arrays, {**settings, "names": names})
+    files.write_model(draft, files.ANNOTATION, arrays, {**settings, "names": names})
 
 
 def open_annotation(folder: Path, n_columns: int) -> Annotation | None:

@@ -19,7 +19,6 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide._check import check_choice
-from fieldguide._files import write_json
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.network import Network
@@ -33,13 +32,22 @@ from fieldguide.guide.annotation import (
     save_annotation,
 )
 from fieldguide.guide.catalogue import write_catalogue
-from fieldguide.guide.gather import Earlier, Progress, Table, collect, measure_missing
+from fieldguide.guide.editions import Draft, check_folder
+from fieldguide.guide.faults import explained_faults
+from fieldguide.guide.gather import (
+    Earlier,
+    Progress,
+    Table,
+    collect,
+    find_vanished,
+    measure_missing,
+)
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.marks import read_known_windows, stage_marks
 from fieldguide.guide.places import stage_places
-from fieldguide.guide.rows import AUTO, Rows, gather_rows
+from fieldguide.guide.rows import AUTO, Rows, VanishedError, gather_rows
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
-from fieldguide.guide.trees import TREES, grow_tree, judge_tree, remove_chains
+from fieldguide.guide.trees import TREES, grow_tree, judge_tree
 from fieldguide.guide.visual_words import stage_visual_words
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -77,6 +85,7 @@ class Settings:
     key: str = "ova"
     tree: str = "auto"
     marks: bool = True
+    recipe: str | None = None  # of the demonstration: which code drew it
 
 
 def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
@@ -91,44 +100,33 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     progress("opening the network", 0, 1)
     network = Network(settings.embedder)
     measure_settings = f"{MEASURE_VERSION} {network.name} {collection.max_pixels}"
-    journal = Journal(out, measure_settings)
-    try:
+    with explained_faults(out), Journal(out, measure_settings) as journal:
+        draft = Draft(out, journal)
         earlier = Earlier.open(out, measure_settings)
-        measure_missing(collection, network, journal, earlier, out, settings.n_jobs, progress)
-        stage = files.start_stage(out)
-        table = collect(collection, journal, earlier, stage)
-        rows = gather_rows(
-            *(collection, table, journal, earlier, out, stage, progress),
-            features=settings.features,
-            seed=settings.seed,
-            n_jobs=settings.n_jobs,
+        passing = measure_missing(
+            *(collection, network, journal, earlier, draft, settings.n_jobs, progress)
         )
-        mark_pictures: set[str] = set()
+        table, rows = _gather(collection, journal, earlier, draft, passing, settings, progress)
+        pictures: set[str] = set()
         if settings.marks:
-            mark_pictures = stage_marks(
-                *(table, rows.X, rows.stack, network, journal),
-                *(read_known_windows(out) if earlier.info else {}, out, stage, progress),
+            known = read_known_windows(earlier.folder)
+            pictures |= stage_marks(
+                *(table, rows.X, rows.stack, network, journal, known, draft, progress),
                 seed=settings.seed,
                 n_jobs=settings.n_jobs,
             )
-        info = _describe(collection, table, rows, settings, network, out, stage, progress)
+        info = _describe(collection, table, rows, settings, network, draft, journal, progress)
         if settings.marks:
             stage_places(
-                *(out, stage, settings.embedder, network.name, journal, progress),
+                *(draft, earlier.folder, settings.embedder, network.name, journal, progress),
                 seed=settings.seed,
                 n_jobs=settings.n_jobs,
             )
         info["measure_settings"] = measure_settings
         info["seconds"] = round(time.monotonic() - started, 1)
-        word_pictures = stage_visual_words(rows.stack, table.kinds, out, stage)
+        pictures |= stage_visual_words(rows.stack, table.kinds, draft)
         earlier.close()
-        files.publish(out, info)
-        files.remove_unused_pictures(out, table.pictures | word_pictures | mark_pictures)
-    except BaseException:
-        journal.close()
-        raise
-    remove_chains(out)
-    journal.remove()
+        draft.publish(info, pictures)
     progress("done", 1, 1)
 
 
@@ -140,18 +138,43 @@ def _check_target(collection: Collection, out: Path) -> None:
                 f"The guide would be written into the folder of images ({str(out)!r}); choose a "
                 "folder outside it with --out."
             )
+        if target in source.parents:
+            raise GuideError(
+                f"The images are inside the folder for the guide ({str(out)!r}); choose another "
+                "folder with --out."
+            )
     if not collection.items:
         raise CollectionError(
             f"There is no image in {collection.name!r}; give a folder with JPEG, PNG, WebP, GIF, "
             "TIFF or BMP files."
         )
-    if out.exists() and not out.is_dir():
-        raise GuideError(f"{str(out)!r} is a file; choose a folder for the guide.")
-    known = (files.INFO, files.STAGE, "build.journal", "pictures")
-    if out.exists() and any(out.iterdir()) and not any((out / name).exists() for name in known):
-        raise GuideError(
-            f"{str(out)!r} holds other files; choose an empty or a new folder for the guide."
-        )
+    check_folder(out)
+
+
+def _gather(
+    collection: Collection,
+    journal: Journal,
+    earlier: Earlier,
+    draft: Draft,
+    passing: dict[str, str],
+    settings: Settings,
+    progress: Progress,
+) -> tuple[Table, Rows]:
+    """Return the measurements and the rows of all specimens that can still be read."""
+    while True:
+        table = collect(collection, journal, earlier, draft, passing)
+        try:
+            rows = gather_rows(
+                *(collection, table, journal, earlier, draft, progress),
+                features=settings.features,
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+            )
+        except VanishedError as error:
+            path, reason = error.args
+            passing = passing | {path: reason} | find_vanished(collection)
+        else:
+            return table, rows
 
 
 def _describe(
@@ -160,11 +183,11 @@ def _describe(
     rows: Rows,
     settings: Settings,
     network: Network,
-    out: Path,
-    stage: Path,
+    draft: Draft,
+    journal: Journal,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Compute and stage everything that follows from the measurements; return guide.json."""
+    """Compute and write everything that follows from the measurements; return guide.json."""
     X = rows.X
     progress("finding words", 0, 1)
     annotation, annotated = _read_annotation(collection, table, X, settings)
@@ -174,7 +197,7 @@ def _describe(
         seed=settings.seed,
         n_jobs=settings.n_jobs,
         progress=progress,
-        work=out,
+        work=journal.chains,
     )
     described = grown.described
     progress("training the key", 0, 1)
@@ -190,7 +213,7 @@ def _describe(
         ]
     )
     write_catalogue(
-        stage / files.CATALOGUE,
+        draft.new(files.CATALOGUE),
         _specimen_rows(table, described, answers, sure, typicality(X, groups)),
         list(zip(words.names, words.sources, strict=True)),
         ((int(i), int(j), float(words.scores[i, j])) for i, j in np.argwhere(shows)),
@@ -198,16 +221,16 @@ def _describe(
         kinds,
         table.failed,
     )
-    np.save(stage / files.feature_file("attributes"), words.scores)
-    write_json(stage / files.WORDS, word_model.to_dict())
+    np.save(draft.new(files.feature_file("attributes")), words.scores)
+    files.write_record(draft, files.WORDS, word_model.to_dict())
     if annotation is not None:
-        save_annotation(annotation, stage)
+        save_annotation(annotation, draft)
     if key is not None:
         arrays, state = key.to_state()
-        files.write_model(stage, files.KEY, arrays, {"type": type(key).__name__, **state})
+        files.write_model(draft, files.KEY, arrays, {"type": type(key).__name__, **state})
     confusions = sorted(count_confusions(table.kinds, answers).items(), key=lambda p: (-p[1], p[0]))
-    return {
-        "format": files.FORMAT,
+    recipe = {"recipe": settings.recipe} if settings.recipe else {}
+    return recipe | {
         "title": settings.title or collection.name,
         "source": collection.name,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

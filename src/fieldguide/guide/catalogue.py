@@ -1,6 +1,6 @@
 """The catalogue of a guide: a SQLite file that any program can query.
 
-It is written once, whole, under a temporary name, and read-only afterwards.
+It is written once and read-only afterwards.
 """
 
 import json
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fieldguide._files import replacing
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
@@ -56,20 +55,19 @@ def write_catalogue(
 ) -> None:
     """Write a catalogue; ``specimens`` are rows in the order of the table's columns."""
     last = _last_below(branches)
-    with replacing(path) as temporary:
-        db = sqlite3.connect(temporary, isolation_level=None)
-        try:
-            db.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
-            db.execute("BEGIN")
-            _insert(db, "specimen", specimens)
-            _insert(db, "attribute", ((j, *pair) for j, pair in enumerate(attributes)))
-            _insert(db, "shows", shows)
-            _insert(db, "branch", ((*_branch_row(b), last[b.id]) for b in branches))
-            _insert(db, "kind", (_kind_row(k) for k in kinds))
-            _insert(db, "unreadable", unreadable)
-            db.execute("COMMIT")
-        finally:
-            db.close()
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
+        db.execute("BEGIN")
+        _insert(db, "specimen", specimens)
+        _insert(db, "attribute", ((j, *pair) for j, pair in enumerate(attributes)))
+        _insert(db, "shows", shows)
+        _insert(db, "branch", ((*_branch_row(b), last[b.id]) for b in branches))
+        _insert(db, "kind", (_kind_row(k) for k in kinds))
+        _insert(db, "unreadable", unreadable)
+        db.execute("COMMIT")
+    finally:
+        db.close()
 
 
 class Catalogue:
@@ -195,6 +193,10 @@ class Catalogue:
     def digests(self) -> list[str]:
         """Return the digest of every specimen's image, by id."""
         return [digest for (digest,) in self._all("SELECT digest FROM specimen ORDER BY id")]
+
+    def thumbnails(self) -> list[tuple[str, bool]]:
+        """Return the digest of every specimen's image, and whether it has a larger picture."""
+        return self._all("SELECT digest, has_large FROM specimen")
 
     def stamps(self) -> dict[str, int]:
         """Return the row of every (path and stamp, joined by a zero byte)."""

@@ -1,17 +1,15 @@
 """The embedded collection as a guide: drawn once, then found again."""
 
-import json
 from collections.abc import Callable
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 
-from fieldguide._files import write_json
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
+from fieldguide.guide.build import Settings, build_guide
 from fieldguide.guide.guide import Guide
 
-MARK = "demo.json"
 N_PER_KIND = 24
 SIZE_PX = 320
 
@@ -36,17 +34,32 @@ def demo_collection(progress: Callable[[str, int, int], None]) -> Collection:
 
 
 def finished_demo(out: Path) -> Guide | None:
-    """Return the demonstration guide in ``out`` when it is whole and drawn by this very code."""
+    """Return the demonstration guide in ``out`` when it is whole and drawn by this very code.
+
+    Raises
+    ------
+    GuideError
+        When the guide in ``out`` is not a demonstration.
+    """
     try:
-        mark = json.loads((out / MARK).read_text(encoding="utf-8"))
-        return Guide.open(out) if mark == {"recipe": _recipe()} else None
-    except (OSError, ValueError, GuideError):
+        guide = Guide.open(out)
+    except GuideError:
         return None
+    drawn_by = guide.about.get("recipe")
+    # Guides of format 1 had a file beside them.
+    if drawn_by is None and not (guide.about["format"] == 1 and (out / "demo.json").exists()):
+        raise GuideError(
+            f"{str(out)!r} holds a guide of {guide.about.get('source')!r}; choose another folder "
+            "for the demonstration with --out."
+        )
+    return guide if drawn_by == _recipe() else None
 
 
-def mark_demo(out: Path) -> None:
-    """Say that the guide in ``out`` is the demonstration, and which code drew it."""
-    write_json(out / MARK, {"recipe": _recipe()})
+def build_demo(out: Path, progress: Callable[[str, int, int], None]) -> Guide:
+    """Draw the embedded collection and build its guide, which says which code drew it."""
+    settings = Settings(title="Specimens", recipe=_recipe())
+    build_guide(demo_collection(progress), out, settings, progress)
+    return Guide.open(out)
 
 
 def _recipe() -> str:

@@ -1,40 +1,38 @@
-"""The files of a guide's folder, and how they are replaced all at once.
+"""The files of a guide's folder, and how they are read.
 
 ::
 
-    guide.json              format version, settings, seed, versions, fingerprint, accuracy
-    catalogue.sqlite        specimens, attributes, branches, kinds, files that were skipped
-    features/*.npy          embedding, logits, properties, attributes, rows: a row per specimen
-    models/                 key.safetensors + key.json, words.json, stack.safetensors + stack.json,
+    guide.json              format version, edition, settings, seed, versions, fingerprint, accuracy
+    editions/N/             what one build computed; the one that guide.json names is the guide
+        contents.json       the names of its files
+        catalogue.sqlite    specimens, attributes, branches, kinds, files that were skipped
+        features/*.npy      embedding, logits, properties, attributes, rows: a row per specimen
+        models/             key.safetensors + key.json, words.json, stack.safetensors + stack.json,
                             annotation.safetensors + annotation.json, visual_words.json,
-                            marks.safetensors + marks.json
-                            places.safetensors + places.json
-    pictures/               thumbnails, named by the digest of the image
+                            marks.safetensors + marks.json, places.safetensors + places.json
+    pictures/               thumbnails, named by the digest of the image; marks/, words/
     build.journal           while a build is under way
 
-A build writes the new files into ``.next/``. When all are there, ``guide.json`` is taken away,
-the others are moved into place, and the new ``guide.json`` comes last: a folder with a
-``guide.json`` is always a whole guide.
+editions.py says how they come and go. Guides of format 1 had the files of the edition in the folder
+itself; they are read, and the next build makes an edition of them.
 """
 
 import json
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from fieldguide._files import replacing, write_json
+from fieldguide._files import encode_json
 from fieldguide.errors import GuideError
 
 Model = TypeVar("Model")
 
-FORMAT = 1
-STAGE = ".next"
+FORMAT = 2
+EDITIONS = "editions"
 INFO = "guide.json"
 CATALOGUE = "catalogue.sqlite"
 KEY = "models/key"
@@ -44,15 +42,44 @@ ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
 MARKS = "models/marks"
 PLACES = "models/places"
+# All that a guide of format 1 may have had in its folder besides guide.json and pictures.
+FIRST_FORMAT = (
+    *(CATALOGUE, WORDS, VISUAL_WORDS),
+    *(f"features/{n}.npy" for n in ("embedding", "logits", "properties", "attributes", "rows")),
+    *(f"{model}.json" for model in (KEY, STACK, ANNOTATION, MARKS, PLACES)),
+    *(f"{model}.safetensors" for model in (KEY, STACK, ANNOTATION, MARKS, PLACES)),
+)
+
+
+class NewFiles(Protocol):
+    """Gives places for the files of an edition that is being written."""
+
+    def new(self, name: str) -> Path:
+        """Return where to write a file."""
+
+
+def edition_folder(root: Path, number: int) -> Path:
+    """Return where the files of an edition are."""
+    return root / EDITIONS / str(number)
+
+
+def find_edition(root: Path, info: dict[str, Any]) -> Path:
+    """Return where the files of the guide are that ``info`` describes."""
+    return root if info["format"] == 1 else edition_folder(root, info["edition"])
 
 
 def write_model(
-    folder: Path, name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any]
+    draft: NewFiles, name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any]
 ) -> None:
     """Write a fitted model: its arrays as safetensors, the rest as JSON."""
-    with replacing(folder / f"{name}.safetensors") as temporary:
-        save_file({key: np.ascontiguousarray(array) for key, array in arrays.items()}, temporary)
-    write_json(folder / f"{name}.json", settings)
+    contiguous = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    save_file(contiguous, draft.new(f"{name}.safetensors"))
+    write_record(draft, f"{name}.json", settings)
+
+
+def write_record(draft: NewFiles, name: str, value: dict[str, Any]) -> None:
+    """Write a JSON file of an edition."""
+    draft.new(name).write_bytes(encode_json(value))
 
 
 def read_model(
@@ -88,7 +115,7 @@ def read_info(folder: Path) -> dict[str, Any]:
         info = json.loads((folder / INFO).read_text(encoding="utf-8"))
         version = info["format"]
     except FileNotFoundError:
-        if (folder / "build.journal").exists() or (folder / STAGE).exists():
+        if (folder / "build.journal").exists():
             raise GuideError(
                 f"The build of {str(folder)!r} was interrupted; run the same 'fieldguide build' "
                 "again and it goes on where it stopped."
@@ -96,12 +123,23 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise GuideError(f"{str(folder)!r} is not a guide: it has no {INFO}.") from None
     except (OSError, ValueError, TypeError, KeyError):
         raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.") from None
-    if version != FORMAT:
+    if version not in (1, FORMAT):
         raise GuideError(
             f"The guide {str(folder)!r} has format {version!r} and this version reads {FORMAT}; "
-            "build it again, or use the version that wrote it."
+            "use the version that wrote it, or build another guide of the images."
         )
+    if version == FORMAT and not (isinstance(info.get("edition"), int) and info["edition"] > 0):
+        raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.")
     return info
+
+
+def stamp_info(folder: Path) -> tuple[int, int, int] | None:
+    """Return what changes when another edition becomes the guide; None where there is none."""
+    try:
+        status = (folder / INFO).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 def read_features(folder: Path, name: str, n_rows: int) -> np.ndarray:
@@ -116,32 +154,3 @@ def read_features(folder: Path, name: str, n_rows: int) -> np.ndarray:
     if array.ndim != 2 or len(array) != n_rows or array.dtype != np.float32:
         raise GuideError(f"{str(path)!r} does not fit the catalogue; build the guide again.")
     return array
-
-
-def start_stage(folder: Path) -> Path:
-    """Return an empty stage for new files."""
-    stage = folder / STAGE
-    shutil.rmtree(stage, ignore_errors=True)
-    for part in ("features", "models"):
-        (stage / part).mkdir(parents=True)
-    return stage
-
-
-def publish(folder: Path, info: dict[str, Any]) -> None:
-    """Move everything from the stage into place; ``info`` becomes guide.json."""
-    stage = folder / STAGE
-    write_json(stage / INFO, info)
-    (folder / INFO).unlink(missing_ok=True)
-    for part in ("features", "models"):
-        shutil.rmtree(folder / part, ignore_errors=True)
-        os.replace(stage / part, folder / part)
-    os.replace(stage / CATALOGUE, folder / CATALOGUE)
-    os.replace(stage / INFO, folder / INFO)
-    stage.rmdir()
-
-
-def remove_unused_pictures(folder: Path, used: set[str]) -> None:
-    """Delete thumbnails that no specimen names any more."""
-    for path in (folder / "pictures").glob("*/*"):
-        if path.relative_to(folder).as_posix() not in used:
-            path.unlink(missing_ok=True)

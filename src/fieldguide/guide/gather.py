@@ -3,7 +3,9 @@
 What an earlier guide or an interrupted build has measured already is taken from there.
 """
 
+import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,6 +17,7 @@ from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.network import Network
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.editions import Draft
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.measure import Measured, measure_images, picture_names
 
@@ -29,8 +32,7 @@ class Table:
     kinds: list[str | None]
     item_rows: list[int]  # row of each specimen in the collection
     features: dict[str, np.ndarray]
-    failed: list[tuple[str, str, str]]
-    pictures: set[str]
+    failed: list[tuple[str, str, str]]  # path, reason, stamp
 
 
 class Earlier:
@@ -41,12 +43,14 @@ class Earlier:
         catalogue: Catalogue | None,
         features: dict[str, np.ndarray],
         info: dict[str, Any] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.info = info or {}
+        self.folder = folder  # of its edition; None without an earlier guide
         self._catalogue = catalogue
         self._features = features
         self._rows = catalogue.stamps() if catalogue else {}
-        self._failed = catalogue.failed() if catalogue else {}
+        self.failed = catalogue.failed() if catalogue else {}  # reasons, by path, NUL, stamp
 
     @classmethod
     def open(cls, out: Path, measure_settings: str) -> "Earlier":
@@ -55,20 +59,24 @@ class Earlier:
             info = files.read_info(out)
             if info.get("measure_settings") != measure_settings:
                 return cls(None, {})
-            catalogue = Catalogue(out / files.CATALOGUE)
-            names = info["features"]
-            features = {name: files.read_features(out, name, info["n_specimens"]) for name in names}
+            folder = files.find_edition(out, info)
+            catalogue = Catalogue(folder / files.CATALOGUE)
+            n = info["n_specimens"]
+            features = {name: files.read_features(folder, name, n) for name in info["features"]}
         except GuideError:
             return cls(None, {})
-        return cls(catalogue, features, info)
+        return cls(catalogue, features, info, folder)
 
-    def has(self, path: str, stamp: str) -> bool:
-        """Whether this very file was seen, read or not."""
-        return f"{path}\0{stamp}" in self._rows or f"{path}\0{stamp}" in self._failed
+    def pictures(self) -> dict[str, tuple[str, str]]:
+        """Return the addresses of thumbnail and picture of every file, as path, NUL, stamp."""
+        if self._catalogue is None:
+            return {}
+        names = [picture_names(*pair) for pair in self._catalogue.thumbnails()]
+        return {file: names[row] for file, row in self._rows.items()}
 
     def read(self, path: str, stamp: str) -> Measured:
         """Return what was measured of a file that was seen."""
-        reason = self._failed.get(f"{path}\0{stamp}")
+        reason = self.failed.get(f"{path}\0{stamp}")
         if reason is not None:
             return Measured(path, stamp, reason=reason)
         assert self._catalogue is not None
@@ -96,86 +104,131 @@ def measure_missing(
     network: Network,
     journal: Journal,
     earlier: Earlier,
-    out: Path,
+    draft: Draft,
     n_jobs: int,
     progress: Progress,
-) -> None:
-    """Measure what is neither in the journal nor in the earlier guide."""
-    done = journal.stamps()
-    todo = [
-        i
-        for i, item in enumerate(collection.items)
-        if done.get(item.path) != item.stamp and not earlier.has(item.path, item.stamp)
-    ]
+) -> dict[str, str]:
+    """Measure what is neither in the journal nor in the earlier guide, or has lost its pictures.
+
+    Returns
+    -------
+    dict
+        The files that could not be read for a reason of the moment, and the reason. They are not
+        in the journal, so the next build tries them again.
+    """
+    known = earlier.pictures() | journal.file_pictures()
+    failed = earlier.failed | journal.failed()
+    todo = []
+    for i, item in enumerate(collection.items):
+        file = f"{item.path}\0{item.stamp}"
+        is_whole = file in known and all(map(draft.shelf.has, known[file]))
+        if not is_whole and file not in failed:
+            todo.append(i)
+    passing: dict[str, str] = {}
     n, n_done = len(collection), len(collection) - len(todo)
     progress("reading images", n_done, n)
-    for records in measure_images(collection, todo, network, out, n_jobs=n_jobs):
-        journal.write(records)
+    for records in measure_images(collection, todo, network, draft.shelf, n_jobs=n_jobs):
+        journal.write(record for record in records if record.stamp)
+        passing |= {r.path: r.reason for r in records if r.reason and not r.stamp}
         n_done += len(records)
         progress("reading images", n_done, n)
+    return passing
 
 
-def collect(collection: Collection, journal: Journal, earlier: Earlier, stage: Path) -> Table:
-    """Write the feature matrices in the order of the collection; keep the rest in memory."""
+def find_vanished(collection: Collection) -> dict[str, str]:
+    """Return the files of a collection that are no longer there, and the reason."""
+    gone: dict[str, str] = {}
+    if collection.folder is None:
+        return gone
+    for item in collection.items:
+        try:
+            os.stat(collection.folder / item.path)
+        except OSError as error:
+            gone[item.path] = f"cannot be opened ({(error.strerror or str(error)).lower()})"
+    return gone
+
+
+def collect(
+    collection: Collection,
+    journal: Journal,
+    earlier: Earlier,
+    draft: Draft,
+    passing: dict[str, str],
+) -> Table:
+    """Write the feature matrices in the order of the collection; keep the rest in memory.
+
+    ``passing`` are files that cannot be read now, and why: they are left out.
+    """
     done = journal.stamps()
     failed = [(path, reason, "") for path, reason in collection.skipped]
     good: list[int] = []
     records: list[Measured] = []
-    writers = {name: MatrixWriter() for name in ("embedding", "logits", "properties")}
-    for i, item in enumerate(collection.items):
-        if done.get(item.path) == item.stamp:
-            record = journal.read(item.path)
-        else:
-            record = earlier.read(item.path, item.stamp)
-        if record.reason is not None:
-            failed.append((record.path, record.reason, record.stamp))
-            continue
-        good.append(i)
-        records.append(record.without_arrays())
-        for name, writer in writers.items():
-            row = getattr(record, name)
-            if row is not None:
-                writer.add(stage / files.feature_file(name), row)
+    with ExitStack() as opened:
+        writers = {
+            name: opened.enter_context(MatrixWriter(draft, name))
+            for name in ("embedding", "logits", "properties")
+        }
+        for i, item in enumerate(collection.items):
+            if item.path in passing:
+                record = Measured(item.path, "", reason=passing[item.path])
+            elif done.get(item.path) == item.stamp:
+                record = journal.read(item.path)
+            else:
+                record = earlier.read(item.path, item.stamp)
+            if record.reason is not None:
+                failed.append((record.path, record.reason, record.stamp))
+                continue
+            good.append(i)
+            records.append(record.without_arrays())
+            for name, writer in writers.items():
+                row = getattr(record, name)
+                if row is not None:
+                    writer.add(row)
     if not records:
         path, reason, _ = failed[0]
         raise CollectionError(
             f"None of the {len(failed)} files in {collection.name!r} can be used "
             f"({path}: {reason}); give a folder with readable images."
         )
-    features = {name: writer.close() for name, writer in writers.items() if writer.n_rows}
-    pictures = {
-        name for record in records for name in picture_names(record.digest, record.has_large)
-    }
+    features = {name: writer.open() for name, writer in writers.items() if writer.n_rows}
     kinds = [collection.items[i].kind for i in good]
-    return Table(records, kinds, good, features, sorted(failed), pictures)
+    return Table(records, kinds, good, features, sorted(failed))
 
 
 class MatrixWriter:
-    """Writes the rows of a float32 matrix to a .npy file, one by one.
+    """Writes the rows of a float32 matrix to a .npy file of an edition, one by one.
 
     How many there will be is known only at the end: the header is written then, over a blank of
     the same length.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, draft: files.NewFiles, name: str) -> None:
         self.n_rows = 0
+        self._draft = draft
+        self._name = name
         self._file: BinaryIO | None = None
 
-    def add(self, path: Path, row: np.ndarray) -> None:
+    def add(self, row: np.ndarray) -> None:
         """Write one more row."""
         if self._file is None:
-            self._path, self._n_columns = path, len(row)
-            self._file = open(path, "wb")  # noqa: SIM115  (closed by close)
+            self._path, self._n_columns = self._draft.new(files.feature_file(self._name)), len(row)
+            self._file = open(self._path, "wb")  # noqa: SIM115  (closed by __exit__)
             self._write_header()
         self._file.write(np.ascontiguousarray(row, dtype="<f4").tobytes())
         self.n_rows += 1
 
-    def close(self) -> np.ndarray:
-        """Finish the file and return the matrix, memory-mapped."""
-        assert self._file is not None
-        self._file.seek(0)
-        self._write_header()
-        self._file.close()
+    def __enter__(self) -> "MatrixWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Finish the file."""
+        if self._file is not None:
+            with self._file:
+                self._file.seek(0)
+                self._write_header()
+
+    def open(self) -> np.ndarray:
+        """Return the finished matrix, memory-mapped."""
         return np.load(self._path, mmap_mode="r")
 
     def _write_header(self) -> None:

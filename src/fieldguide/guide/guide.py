@@ -50,6 +50,9 @@ class Guide:
     Attributes
     ----------
     folder : Path
+    edition : Path
+        Where the files of the guide are, below ``folder``. They stay as they are when the guide is
+        built again: this object goes on to say what it said; see :meth:`reopen`.
     title, summary : str
     n_specimens : int
     about : dict
@@ -69,11 +72,13 @@ class Guide:
 
     def __init__(self, folder: str | os.PathLike) -> None:
         self.folder = Path(folder)
+        self._stamp = files.stamp_info(self.folder)
         self.about = files.read_info(self.folder)
+        self.edition = files.find_edition(self.folder, self.about)
         self.title: str = self.about["title"]
         self.n_specimens: int = self.about["n_specimens"]
-        self._catalogue = Catalogue(self.folder / files.CATALOGUE)
-        self._models = Models(self.folder, self.about)
+        self._catalogue = Catalogue(self.edition / files.CATALOGUE)
+        self._models = Models(self.edition, self.about)
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> "Guide":
@@ -141,6 +146,16 @@ class Guide:
             guide.use_embedder(network)
         return guide
 
+    def is_current(self) -> bool:
+        """Whether the guide has not been built again since it was opened."""
+        return files.stamp_info(self.folder) in (self._stamp, None)
+
+    def reopen(self) -> "Guide":
+        """Open the guide as it is now, with the same network."""
+        fresh = Guide(self.folder)
+        fresh._models.share_network(self._models)
+        return fresh
+
     # -- what the guide holds -------------------------------------------------------------
 
     @cached_property
@@ -170,7 +185,7 @@ class Guide:
     @cached_property
     def visual_words(self) -> tuple[VisualWord, ...]:
         """A few of the visual words; empty in a guide whose features hold none."""
-        path = self.folder / files.VISUAL_WORDS
+        path = self.edition / files.VISUAL_WORDS
         if not path.exists():
             return ()
         try:

@@ -2,20 +2,26 @@
 
 A SQLite file in the guide's folder, committed a few images at a time and removed when the guide
 is complete. It is locked while a build runs: a second build into the same folder is refused.
+
+It also lists, before they are written, the files that the build puts into the folder, so that they
+can be deleted by name: see editions.py.
 """
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fieldguide.errors import GuideError
-from fieldguide.guide.measure import Measured
+from fieldguide.guide.measure import Measured, picture_names
 
 FILE_NAME = "build.journal"
+_SUFFIXES = ("-wal", "-shm", "-journal")  # of the files that SQLite keeps beside it
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (value TEXT NOT NULL);
@@ -31,7 +37,28 @@ CREATE TABLE IF NOT EXISTS regions (
     picture TEXT PRIMARY KEY, height INTEGER NOT NULL, labels BLOB NOT NULL, rows BLOB NOT NULL,
     contrast BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS chains (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY);
 """
+_MEASURED = ("measured", "settings", "rows", "rows_settings", "windows", "regions", "chains")
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is a journal of ours, or an empty one that a killed build had just made."""
+    if not path.is_file():
+        return False
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0.2)
+        try:
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        finally:
+            db.close()
+    except sqlite3.OperationalError as error:  # another build has it open
+        return "locked" in str(error)
+    except sqlite3.DatabaseError:
+        return False
+    return not tables or {"settings", "measured"} <= tables
 
 
 class Journal:
@@ -48,38 +75,103 @@ class Journal:
     def __init__(self, folder: Path, settings: str) -> None:
         self.path = folder / FILE_NAME
         try:
-            self._open()
-            self._check_settings(settings)
+            self._open(settings)
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):
-                raise GuideError(
-                    f"The journal {str(self.path)!r} cannot be used: {error}."
-                ) from None
+                raise
             raise GuideError(
                 f"Another build is writing to {str(folder)!r}; wait for it, or stop it first."
             ) from None
-        except sqlite3.DatabaseError:  # damaged: what it held is measured again
-            self.remove()
-            self._open()
-            self._check_settings(settings)
+        except sqlite3.DatabaseError:  # damaged, or not ours: what it held is measured again
+            self._set_aside()
+            self._open(settings)
 
-    def _open(self) -> None:
+    def _open(self, settings: str) -> None:
         self._db = sqlite3.connect(self.path, timeout=0.2, isolation_level=None)
-        self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";"):
-            self._db.execute(statement)
-        self._db.execute("COMMIT")
+        try:
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("BEGIN IMMEDIATE")
+            for statement in _SCHEMA.split(";"):
+                self._db.execute(statement)
+            self._db.execute("COMMIT")
+            self._check_settings(settings)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _set_aside(self) -> None:
+        """Give a file that is no journal another name; it may be somebody's."""
+        number = 1
+        while os.path.lexists(f"{self.path}.damaged-{number}"):
+            number += 1
+        for suffix in ("", *_SUFFIXES):
+            with suppress(FileNotFoundError):
+                os.rename(f"{self.path}{suffix}", f"{self.path}.damaged-{number}{suffix}")
 
     def _check_settings(self, settings: str) -> None:
         found = [value for (value,) in self._db.execute("SELECT value FROM settings")]
         if found != [settings]:
             self._db.execute("BEGIN IMMEDIATE")
-            for name in ("measured", "settings", "rows", "rows_settings", "windows", "regions"):
+            for name in _MEASURED:
                 self._db.execute(f"DELETE FROM {name}")
             self._db.execute("INSERT INTO settings VALUES (?)", (settings,))
             self._db.execute("COMMIT")
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Delete the journal of a build that is complete; keep that of any other."""
+        if kind is None:
+            self.remove()
+        else:
+            self.close()
+
+    def edition(self) -> int | None:
+        """Return the number of the edition that is being written; None before there is one."""
+        found = self._db.execute("SELECT number FROM edition").fetchone()
+        return None if found is None else found[0]
+
+    def start_edition(self, number: int) -> None:
+        """Say which edition is written from now on."""
+        self._db.execute("BEGIN IMMEDIATE")
+        for statement in ("DELETE FROM edition", "DELETE FROM noted"):
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO edition VALUES (?)", (number,))
+        self._db.execute("COMMIT")
+
+    def note(self, *names: str) -> None:
+        """Keep names of files, relative to the folder of the guide, before they are written."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany("INSERT OR IGNORE INTO noted VALUES (?)", [(n,) for n in names])
+        self._db.execute("COMMIT")
+
+    def noted(self, start: str = "") -> list[str]:
+        """Return the names that were noted and begin with ``start``."""
+        names = self._db.execute("SELECT name FROM noted ORDER BY name")
+        return [name for (name,) in names if name.startswith(start)]
+
+    def pictures(self) -> set[str]:
+        """Return the addresses of all pictures of specimens that this build has measured."""
+        return {name for names in self.file_pictures().values() for name in names}
+
+    def file_pictures(self) -> dict[str, tuple[str, str]]:
+        """Return the addresses of thumbnail and picture of every file, as path, NUL, stamp."""
+        found = self._db.execute(
+            "SELECT path, stamp, digest, has_large FROM measured WHERE reason IS NULL"
+        )
+        return {f"{path}\0{stamp}": picture_names(*names) for path, stamp, *names in found}
+
+    def failed(self) -> dict[str, str]:
+        """Return the reason of every file that cannot be read, as path, NUL, stamp."""
+        query = "SELECT path, stamp, reason FROM measured WHERE reason IS NOT NULL"
+        return {f"{path}\0{stamp}": reason for path, stamp, reason in self._db.execute(query)}
+
+    @property
+    def chains(self) -> MutableMapping[str, bytes]:
+        """Chains of the tree's sampler, by name, so that a long run can go on."""
+        return _Chains(self._db)
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of every path that has been measured."""
@@ -185,8 +277,31 @@ class Journal:
     def remove(self) -> None:
         """Delete the journal."""
         self.close()
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in (*_SUFFIXES, ""):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+
+class _Chains(MutableMapping[str, bytes]):
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __getitem__(self, name: str) -> bytes:
+        found = self._db.execute("SELECT value FROM chains WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            raise KeyError(name)
+        return found[0]
+
+    def __setitem__(self, name: str, value: bytes) -> None:
+        self._db.execute("INSERT OR REPLACE INTO chains VALUES (?, ?)", (name, value))
+
+    def __delitem__(self, name: str) -> None:
+        self._db.execute("DELETE FROM chains WHERE name = ?", (name,))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for (name,) in self._db.execute("SELECT name FROM chains")])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 def _to_blob(array: np.ndarray | None) -> bytes | None:

@@ -8,14 +8,12 @@ else than the outputs in windows is computed anew by each build, from the sample
 
 import re
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from fieldguide._files import write_bytes
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError
 from fieldguide.features import BagOfWords, FeatureStack
@@ -25,10 +23,12 @@ from fieldguide.features.network import N_CLASSES, Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
 from fieldguide.guide import window_marks, word_marks
+from fieldguide.guide.editions import Draft
 from fieldguide.guide.gather import Progress, Table
 from fieldguide.guide.heat_pictures import draw_heat, encode_jpeg
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.shelf import Shelf
 from fieldguide.guide.summaries import choose_exemplars
 from fieldguide.guide.views import HeatPicture, KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
 from fieldguide.guide.visual_words import encode_patches
@@ -58,8 +58,7 @@ def stage_marks(
     network: Network,
     journal: Journal,
     known: dict[str, np.ndarray],
-    out: Path,
-    stage: Path,
+    draft: Draft,
     progress: Progress,
     *,
     seed: int,
@@ -77,7 +76,8 @@ def stage_marks(
     windows: list[list[WindowMark]] = [[] for _ in kinds]
     if "logits" in table.features and table.features["logits"].shape[1] == N_CLASSES:
         measured = window_marks.measure_windows(
-            *(lambda i: _open_picture(out, table.records[ids[i]]), names, network, journal, known),
+            *(lambda i: _open_picture(draft.root, table.records[ids[i]]), names, network),
+            *(journal, known),
             n_jobs=n_jobs,
             progress=progress,
         )
@@ -86,7 +86,7 @@ def stage_marks(
         windows = window_marks.list_window_marks(votes, outputs, index, ids)
         arrays |= {"outputs": measured} | votes.maps._asdict()
     progress("weighing visual words", 0, 1)
-    images = [_open_picture(out, table.records[i]) for i in ids]
+    images = [_open_picture(draft.root, table.records[i]) for i in ids]
     known_bag = None if stack is None else stack.descriptors_.get("words")
     bag = known_bag or word_marks.learn_vocabulary(images, seed, n_jobs)
     chosen: list[KindWords] | None = None
@@ -99,11 +99,11 @@ def stage_marks(
         entry: dict[str, Any] = {"kind": kind, "windows": [m.__dict__ for m in windows[k]]}
         if bag is not None and chosen is not None:
             rows = np.flatnonzero(index == k)[:N_HEAT]
-            entry |= _write_words(images, found, chosen[k], index == k, out)
+            entry |= _write_words(images, found, chosen[k], index == k, draft.shelf)
             entry["heat"] = [
                 {"specimen": int(ids[i]), "picture": picture, "width": width, "height": height}
                 for i, picture, (width, height) in _write_heat(
-                    images, found, chosen[k], rows, out, n_jobs
+                    images, found, chosen[k], rows, draft.shelf, n_jobs
                 )
             ]
         entries.append(entry)
@@ -114,7 +114,7 @@ def stage_marks(
         if known_bag is None:
             parts, settings["bag"] = _pack_bag(bag)
             arrays |= parts
-    files.write_model(stage, files.MARKS, arrays, settings)
+    files.write_model(draft, files.MARKS, arrays, settings)
     return {
         shown["picture"] for entry in entries for name in ("words", "heat")
         for shown in entry.get(name, ())
@@ -137,8 +137,10 @@ def draw_sample(
     return names, index, np.array([i for rows in chosen for i in rows], dtype=np.int64)
 
 
-def read_known_windows(folder: Path) -> dict[str, np.ndarray]:
-    """Return the outputs in windows that a guide has, by file; {} where it has none."""
+def read_known_windows(folder: Path | None) -> dict[str, np.ndarray]:
+    """Return the outputs in windows that an edition has, by file; {} where it has none."""
+    if folder is None:
+        return {}
 
     def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> dict[str, np.ndarray]:
         if tuple(settings["measured"]) != MEASURED:
@@ -185,8 +187,8 @@ def _open_picture(out: Path, record: Measured) -> Image.Image:
             return image.convert("RGB")
     except OSError as error:
         raise GuideError(
-            f"The picture {address!r} of {record.path!r} cannot be read ({error}); delete the "
-            "guide and build it again."
+            f"The picture {address!r} of {record.path!r} cannot be read ({error}); delete it and "
+            "run the same build again, which makes it anew."
         ) from None
 
 
@@ -195,7 +197,7 @@ def _write_words(
     found: Sequence[FoundWords],
     words: KindWords,
     is_kind: np.ndarray,
-    out: Path,
+    shelf: Shelf,
 ) -> dict[str, Any]:
     """Write windows of the heaviest words; return what is said of them."""
     entries = []
@@ -212,7 +214,7 @@ def _write_words(
                 "lacks": bool(words.lacks[word]),
                 "weight": float(words.weights[word]),
                 "n_patches": len(patches),
-                "picture": _write_picture(out, encode_patches(patches), "png"),
+                "picture": shelf.keep("marks", encode_patches(patches), "png"),
             }
         )
     path = {"path": words.path, "enough": words.enough, "n_words": len(words.weights)}
@@ -224,22 +226,14 @@ def _write_heat(
     found: Sequence[FoundWords],
     words: KindWords,
     rows: np.ndarray,
-    out: Path,
+    shelf: Shelf,
     n_jobs: int,
 ) -> Iterator[tuple[int, str, tuple[int, int]]]:
     def write(i: int) -> tuple[int, str, tuple[int, int]]:
         drawn = draw_heat(images[i], word_marks.spread_heat(found[i], words.heat))
-        return i, _write_picture(out, encode_jpeg(drawn), "jpg"), drawn.size
+        return i, shelf.keep("marks", encode_jpeg(drawn), "jpg"), drawn.size
 
     yield from map_in_order(write, rows, n_jobs=n_jobs)
-
-
-def _write_picture(out: Path, data: bytes, suffix: str) -> str:
-    """Write a picture under the digest of its content, which no other can have."""
-    address = f"pictures/marks/{blake2b(data, digest_size=16).hexdigest()}.{suffix}"
-    if not (out / address).exists():
-        write_bytes(out / address, data, durable=False)
-    return address
 
 
 def _pack_bag(bag: BagOfWords) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -8,17 +8,16 @@ results come back in order, so neither answers nor files depend on how many ther
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from fieldguide._files import write_bytes
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.properties import measure_properties
+from fieldguide.guide.shelf import Shelf
 
 SMALL_PX = 256
 LARGE_PX = 1024
@@ -32,7 +31,7 @@ class Measured:
     """What is known of one image file, or the reason why nothing is."""
 
     path: str
-    stamp: str
+    stamp: str  # of the file; "" where it is to be read again by the next build
     reason: str | None = None
     digest: str = ""
     width: int = 0
@@ -52,17 +51,18 @@ def measure_images(
     collection: Collection,
     indices: Sequence[int],
     network: Network,
-    folder: Path,
+    shelf: Shelf,
     *,
     n_jobs: int,
 ) -> Iterator[list[Measured]]:
     """Yield the measurements of ``indices``, a batch at a time, in order.
 
-    Thumbnails are written below ``folder``, named by the digest of the image's content.
+    Thumbnails go to the shelf, named by the digest of the image's content. A file that could not
+    be read for a reason of the moment has an empty stamp.
     """
     batches = [indices[i : i + BATCH_SIZE] for i in range(0, len(indices), BATCH_SIZE)]
     yield from map_in_order(
-        lambda batch: _measure_batch(collection, batch, network, folder), batches, n_jobs=n_jobs
+        lambda batch: _measure_batch(collection, batch, network, shelf), batches, n_jobs=n_jobs
     )
 
 
@@ -80,7 +80,7 @@ def picture_names(digest: str, has_large: bool) -> tuple[str, str]:
 
 
 def _measure_batch(
-    collection: Collection, batch: Sequence[int], network: Network, folder: Path
+    collection: Collection, batch: Sequence[int], network: Network, shelf: Shelf
 ) -> list[Measured]:
     records: list[Measured] = []
     crops: list[np.ndarray] = []
@@ -89,9 +89,10 @@ def _measure_batch(
         try:
             picture, digest = collection.picture(i, at_least_px=LARGE_PX)
         except UnreadableImageError as error:
-            records.append(Measured(item.path, item.stamp, reason=str(error)))
+            stamp = "" if error.passing else item.stamp
+            records.append(Measured(item.path, stamp, reason=str(error)))
             continue
-        has_large = _write_pictures(picture.image, digest, folder)
+        has_large = _write_pictures(picture.image, digest, shelf)
         crops.append(network.crop(picture.image))
         records.append(
             Measured(
@@ -119,15 +120,15 @@ def _add_outputs(record: Measured, outputs: Outputs, row: int) -> Measured:
     return replace(record, embedding=outputs.embedding[row], logits=logits)
 
 
-def _write_pictures(image: Image.Image, digest: str, folder: Path) -> bool:
+def _write_pictures(image: Image.Image, digest: str, shelf: Shelf) -> bool:
     """Write the thumbnail, and a larger picture where there is more to see; say whether."""
     has_large = max(image.size) > KEEP_SMALL_PX
     small, large = picture_names(digest, has_large)
     for name, size_px in ((large, LARGE_PX), (small, SMALL_PX)):
         if name == small and not has_large:
             size_px = KEEP_SMALL_PX
-        if not (folder / name).exists():
-            write_bytes(folder / name, _encode(image, size_px), durable=False)
+        if not shelf.has(name):
+            shelf.put(name, _encode(image, size_px))
     return has_large
 
 

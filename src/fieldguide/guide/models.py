@@ -25,7 +25,7 @@ _KEYS = {key.__name__: key for key in KEYS.values()}
 
 
 class Models:
-    """What a guide needs to say something of a new image."""
+    """What a guide needs to say something of a new image; ``folder`` is that of its edition."""
 
     def __init__(self, folder: Path, about: dict[str, Any]) -> None:
         self._folder = folder
@@ -37,6 +37,12 @@ class Models:
         self._embedder = os.fspath(path)
         for name in ("network", "cutter"):
             self.__dict__.pop(name, None)
+
+    def share_network(self, other: "Models") -> None:
+        """Take the network that another edition of the guide has opened, if it is the same one."""
+        self._embedder = other._embedder
+        if "network" in other.__dict__ and other._about["embedder"] == self._about["embedder"]:
+            self.network = other.network
 
     @cached_property
     def network(self) -> Network:

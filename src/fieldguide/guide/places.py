@@ -25,6 +25,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.editions import Draft
 from fieldguide.guide.gather import Progress
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.regions import CutPicture, cut_missing, open_cutter
@@ -67,8 +68,8 @@ class PlaceModel(NamedTuple):
 
 
 def stage_places(
-    out: Path,
-    stage: Path,
+    draft: Draft,
+    earlier: Path | None,
     embedder: str | None,
     network: str,
     journal: Journal,
@@ -77,8 +78,11 @@ def stage_places(
     seed: int,
     n_jobs: int,
 ) -> None:
-    """Learn the places of the staged guide's kinds and stage them, where there is a way to."""
-    catalogue = Catalogue(stage / files.CATALOGUE)
+    """Learn the places of the draft's kinds and write them, where there is a way to.
+
+    ``earlier`` is the folder of the earlier guide's edition.
+    """
+    catalogue = Catalogue(draft.folder / files.CATALOGUE)
     kinds, digests = catalogue.kinds(), catalogue.digests()
     catalogue.close()
     sample = choose_sample(kinds, len(digests))
@@ -87,7 +91,7 @@ def stage_places(
     pictures = {kind.name: [digests[i] for i in ids] for kind, ids in sample}
     questions = [(kind.name, choose_negatives(kind, pictures, seed)) for kind, _ in sample]
     inputs = _digest(network, seed, pictures, questions)
-    if _keep_earlier(out, stage, inputs):
+    if earlier is not None and _keep_earlier(earlier, draft, inputs):
         return
     cutter = open_cutter(embedder)
     if cutter is None:
@@ -95,11 +99,11 @@ def stage_places(
     every = list(dict.fromkeys(digest for each in pictures.values() for digest in each))
     # Another number of threads may sum in another order.
     with threadpool_limits(1, "blas"):
-        known = cut_missing(every, out, cutter, journal, n_jobs, progress)
+        known = cut_missing(every, draft.root, cutter, journal, n_jobs, progress)
         bags = _Bags([picture for picture in every if picture in known], journal)
         model = _learn(questions, pictures, bags, n_jobs, progress)
     if model is not None:
-        save_places(model, stage, inputs)
+        save_places(model, draft, inputs)
 
 
 def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, tuple[int, ...]]]:
@@ -138,8 +142,8 @@ def find_places(kind: str, regions: Regions, scores: np.ndarray, contrast: np.nd
     return Located(kind, round(score_bag(scores), 4), covered, places)
 
 
-def save_places(model: PlaceModel, folder: Path, inputs: str) -> None:
-    """Write what a guide knows of places below its folder."""
+def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
+    """Write what a guide knows of places."""
     arrays, _ = model.functions.to_state()
     settings = {
         "version": VERSION,
@@ -147,7 +151,7 @@ def save_places(model: PlaceModel, folder: Path, inputs: str) -> None:
         "kinds": list(model.kinds),
         "pictures": {digest: _to_record(found) for digest, found in model.of_picture.items()},
     }
-    files.write_model(folder, files.PLACES, arrays, settings)
+    files.write_model(draft, files.PLACES, arrays, settings)
 
 
 def open_places(folder: Path) -> PlaceModel | None:
@@ -262,16 +266,16 @@ def _digest(network: str, seed: int, *parts: Any) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _keep_earlier(out: Path, stage: Path, inputs: str) -> bool:
+def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
     """Copy the places of the earlier guide if they were found from the very same; say whether."""
     try:
-        said = json.loads((out / f"{files.PLACES}.json").read_text(encoding="utf-8"))
-        if said["inputs"] != inputs or open_places(out) is None:
+        said = json.loads((earlier / f"{files.PLACES}.json").read_text(encoding="utf-8"))
+        if said["inputs"] != inputs or open_places(earlier) is None:
             return False
     except (OSError, ValueError, KeyError, TypeError, GuideError):
         return False
-    for suffix in ("safetensors", "json"):
-        shutil.copyfile(out / f"{files.PLACES}.{suffix}", stage / f"{files.PLACES}.{suffix}")
+    for name in (f"{files.PLACES}.safetensors", f"{files.PLACES}.json"):
+        shutil.copyfile(earlier / name, draft.new(name))
     return True
 
 

@@ -21,9 +21,10 @@ from PIL import Image
 
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection
-from fieldguide.errors import GuideError
+from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features.stack import DEEP, FeatureStack, split_parts
 from fieldguide.guide import folder as files
+from fieldguide.guide.editions import Draft
 from fieldguide.guide.gather import Earlier, MatrixWriter, Progress, Table
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
@@ -46,21 +47,30 @@ class Rows(NamedTuple):
     stack: FeatureStack | None  # None for "deep" alone
 
 
+class VanishedError(Exception):
+    """An image that was measured can no longer be read: (path, reason)."""
+
+
 def gather_rows(
     collection: Collection,
     table: Table,
     journal: Journal,
     earlier: Earlier,
-    out: Path,
-    stage: Path,
+    draft: Draft,
     progress: Progress,
     *,
     features: str,
     seed: int,
     n_jobs: int,
 ) -> Rows:
-    """Return the rows of all specimens; stage what is needed to make rows of new ones."""
-    known = _find_known(earlier, out, features, seed)
+    """Return the rows of all specimens; write what is needed to make rows of new ones.
+
+    Raises
+    ------
+    VanishedError
+        When an image can no longer be read.
+    """
+    known = _find_known(earlier, features, seed)
     stack: FeatureStack | None = None
     if known is not None:
         parts, why, stack = known
@@ -76,17 +86,17 @@ def gather_rows(
             )
     if stack is None:
         return Rows(normalise_rows(table.features["embedding"]), parts, why, None)
-    journal.start_rows(save_stack(stack, stage))
+    journal.start_rows(save_stack(stack, draft))
     if known is None:
         earlier = Earlier(None, {})  # its rows are those of another stack
     measure_rows(collection, table, stack, journal, earlier, n_jobs, progress)
-    writer = MatrixWriter()
-    for record in table.records:
-        row = journal.read_row(_file(record))
-        row = earlier.row(_file(record)) if row is None else row
-        assert row is not None
-        writer.add(stage / files.feature_file("rows"), row)
-    return Rows(np.asarray(writer.close()), parts, why, stack)
+    with MatrixWriter(draft, "rows") as writer:
+        for record in table.records:
+            row = journal.read_row(_file(record))
+            row = earlier.row(_file(record)) if row is None else row
+            assert row is not None
+            writer.add(row)
+    return Rows(np.asarray(writer.open()), parts, why, stack)
 
 
 def choose_parts(collection: Collection, table: Table, seed: int, n_jobs: int) -> tuple[str, str]:
@@ -143,15 +153,15 @@ def measure_rows(
         progress("describing images", n_done, n)
 
 
-def save_stack(stack: FeatureStack, folder: Path) -> str:
-    """Write a stack below the folder of a guide; return a digest of what it says."""
+def save_stack(stack: FeatureStack, draft: files.NewFiles) -> str:
+    """Write a stack; return a digest of what it says."""
     arrays, settings = stack.to_state()
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     digest = blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
         digest.update(name.encode())
         digest.update(arrays[name].tobytes())
-    files.write_model(folder, files.STACK, arrays, settings)
+    files.write_model(draft, files.STACK, arrays, settings)
     return digest.hexdigest()
 
 
@@ -161,17 +171,15 @@ def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
     return files.read_model(folder, files.STACK, "features", make)
 
 
-def _find_known(
-    earlier: Earlier, out: Path, features: str, seed: int
-) -> tuple[str, str, FeatureStack] | None:
+def _find_known(earlier: Earlier, features: str, seed: int) -> tuple[str, str, FeatureStack] | None:
     """Return the stack of the earlier guide, if it has one and was asked for the same."""
     said = earlier.info.get("settings", {})
     if said.get("features_asked") != features or earlier.info.get("seed") != seed:
         return None
-    if said["features"] == DEEP:
+    if said["features"] == DEEP or earlier.folder is None:
         return None
     try:
-        return said["features"], said["features_because"], open_stack(out)
+        return said["features"], said["features_because"], open_stack(earlier.folder)
     except GuideError:
         return None
 
@@ -181,7 +189,10 @@ def _file(record: Measured) -> str:
 
 
 def _read(collection: Collection, table: Table, i: int) -> Image.Image:
-    return collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
+    try:
+        return collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
+    except UnreadableImageError as error:
+        raise VanishedError(table.records[i].path, str(error)) from None
 
 
 def _new_stack(parts: str, seed: int, n_jobs: int) -> FeatureStack:

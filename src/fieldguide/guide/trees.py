@@ -17,11 +17,10 @@ others.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,8 @@ from fieldguide.describe import (
     BernoulliTree,
     DescribedTree,
     describe_tree,
-    load_chains,
-    save_chains,
 )
+from fieldguide.describe.chain_files import pack_chains, unpack_chains
 from fieldguide.describe.tree import find_depth
 from fieldguide.errors import FieldguideError
 from fieldguide.features.properties import FORMAT_NAMES
@@ -80,7 +78,7 @@ def grow_tree(
     seed: int = 0,
     n_jobs: int = 1,
     progress: Progress = lambda *_: None,
-    work: Path | None = None,
+    work: MutableMapping[str, bytes] | None = None,
 ) -> GrownTree:
     """Grow the tree of specimens by their words.
 
@@ -92,8 +90,8 @@ def grow_tree(
         The tree depends on the seed of the sampled ones, and never on ``n_jobs``.
     progress : callable
         Called with (what is being done, how many are done, how many there are).
-    work : Path, optional
-        Folder for what a long run needs to go on after it was interrupted.
+    work : mutable mapping of str to bytes, optional
+        Keeps what a long run needs to go on after it was interrupted.
     """
     check_choice("a guide", "tree", tree, TREES)
     progress(STEP, 0, 1)
@@ -180,15 +178,20 @@ def make_model(method: str, n: int, start: DescribedTree, seed: int, n_jobs: int
 
 
 def sample_tree(
-    model: Any, shows: np.ndarray, start: DescribedTree, progress: Progress, work: Path | None
+    model: Any,
+    shows: np.ndarray,
+    start: DescribedTree,
+    progress: Progress,
+    work: MutableMapping[str, bytes] | None,
 ) -> None:
     """Fit ``model``, its chains begun at ``start``; a run that was interrupted goes on."""
     A = shows.astype(np.uint8)
-    saved = None if work is None else work / f"tree-{_digest(model, A)}.chains"
+    work = {} if work is None else work
+    name = _digest(model, A)
     chains = None
-    if saved is not None and saved.exists():
+    if name in work:
         with suppress(FieldguideError):
-            chains = load_chains(saved)
+            chains = unpack_chains(work[name])
     n_total = model.n_iter * model.n_chains
     while True:
         n_done = [0] * model.n_chains if chains is None else list(map(_n_done, chains))
@@ -197,18 +200,11 @@ def sample_tree(
             model.fit(A, start=(start.parent, start.labels), resume=chains, progress=watch)
         finally:
             chains = getattr(model, "chains_", None)
-            if saved is not None and chains and min(map(_n_done, chains)) < model.n_iter:
-                save_chains(saved, chains)
+            if chains and min(map(_n_done, chains)) < model.n_iter:
+                work[name] = pack_chains(chains)
         if model.n_iter_ >= model.n_iter:
             break
-    if saved is not None:
-        saved.unlink(missing_ok=True)
-
-
-def remove_chains(work: Path) -> None:
-    """Delete what interrupted runs have left."""
-    for path in work.glob("tree-*.chains"):
-        path.unlink(missing_ok=True)
+    work.pop(name, None)
 
 
 class _Watch:

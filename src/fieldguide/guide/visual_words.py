@@ -8,16 +8,15 @@ pictures that the stack kept as landmarks. Words that are most at home somewhere
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from fieldguide._files import write_bytes, write_json
 from fieldguide.features import BagOfWords, FeatureStack
 from fieldguide.features.words_plate import pick_words
 from fieldguide.guide import folder as files
+from fieldguide.guide.editions import Draft
 from fieldguide.guide.views import VisualWord
 
 N_SHOWN = 48
@@ -26,7 +25,7 @@ _N_KINDS, _LEAST_PICTURES = 3, 3
 
 
 def stage_visual_words(
-    stack: FeatureStack | None, kinds: Sequence[str | None], out: Path, stage: Path
+    stack: FeatureStack | None, kinds: Sequence[str | None], draft: Draft
 ) -> set[str]:
     """Write the words of a stack and their pictures; return the addresses of the pictures.
 
@@ -41,8 +40,7 @@ def stage_visual_words(
     for word in pick_words(bag, min(N_SHOWN, bag.n_words - 1)):
         patches = bag.patches_[word][: bag.n_patches_[word]]
         if len(patches):
-            address = f"pictures/words/{word:05d}.png"
-            write_bytes(out / address, encode_patches(patches), durable=False)
+            address = draft.shelf.keep("words", encode_patches(patches), "png")
             entries.append(
                 {
                     "number": word,
@@ -53,7 +51,7 @@ def stage_visual_words(
                 }
             )
     entries.sort(key=lambda entry: -max((factor for _, factor in entry["kinds"]), default=0))
-    write_json(stage / files.VISUAL_WORDS, {"words": entries})
+    files.write_record(draft, files.VISUAL_WORDS, {"words": entries})
     return {entry["picture"] for entry in entries}
 
 

@@ -1,9 +1,10 @@
 """The static export: every page, style, script and picture of a guide in one folder.
 
 The folder opens from a file address and from any web server, with no program behind it. It is
-written beside its place under a temporary name and renamed when it is whole: a reader finds the
-old export or the new one. Pictures are hard links to those of the guide where the disk allows
-it, and copies elsewhere.
+written beside its place under a temporary name. A new folder gets its name when it is whole; into
+one that stands, the files are moved one by one, and those of the earlier export that are no longer
+needed go. ``fieldguide-site.json`` lists the names that an export wrote: other files in the folder,
+such as ``.git`` or ``CNAME``, are never touched.
 """
 
 import json
@@ -11,9 +12,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fieldguide._files import encode_json, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
 from fieldguide.site.marks import list_mark_pictures
 from fieldguide.site.render import ASSETS, Renderer
@@ -21,7 +24,8 @@ from fieldguide.site.render import ASSETS, Renderer
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
-MARKER = "fieldguide-site.json"  # says that a folder is an export, and may be replaced by one
+MARKER = "fieldguide-site.json"  # says that a folder is an export, and which names it wrote
+FIRST = "index.html"
 _BLOCK = 1024  # specimens read together
 
 
@@ -38,10 +42,11 @@ def export_site(
     ----------
     guide : Guide
     target : path
-        The folder to make. An earlier export is replaced; any other folder with something in
-        it is refused unless ``overwrite`` is given.
+        The folder to make, or an earlier export to bring up to date. Files in it that no export
+        wrote stay as they are.
     overwrite : bool
-        Replace a folder that is not an export. Everything in it is lost.
+        Write into a folder that has files in it and is no export, and replace files that no
+        export wrote where they have the name of a page. The others stay.
     progress : callable, optional
         Called with (what is being done, how many are done, how many there are).
 
@@ -52,15 +57,26 @@ def export_site(
     """
     target = Path(os.path.abspath(Path(target).expanduser()))
     _check_target(guide, target, overwrite)
+    site = _Site(guide)
+    names = site.list_names()
+    earlier = _read_marker(target)
+    if not overwrite:
+        _check_names(target, names, earlier)
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
         work.chmod(0o755)
-        _write_site(guide, work, progress)
-        _put_in_place(work, target)
+        site.write(work, progress)
+        if target.exists():
+            _move_into(work, target, names, earlier or [])
+        else:
+            _write_marker(work, names)
+            os.rename(work, target)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return target / "index.html"
+        remove_listed(work, [*names, MARKER])
+        with suppress(OSError):  # it has got its name, or something foreign was put there
+            work.rmdir()
+    return target / FIRST
 
 
 def _check_target(guide: "Guide", target: Path, overwrite: bool) -> None:
@@ -68,9 +84,12 @@ def _check_target(guide: "Guide", target: Path, overwrite: bool) -> None:
     place = target.resolve()
     if home == place or home.is_relative_to(place):
         raise FieldguideError(
-            f"The export would replace the guide itself at {target.name!r}; choose another folder."
+            f"The export would be written over the guide at {target.name!r}; choose another folder."
         )
-    if place.is_relative_to(home) and place.parent != home:
+    is_export = (target / MARKER).is_file()
+    if place.is_relative_to(home) and (
+        place.parent != home or not (is_export or place.name == "site")
+    ):
         raise FieldguideError(
             f"{target.name!r} lies among the guide's own files; "
             "choose a folder outside the guide, or 'site' directly inside it."
@@ -79,48 +98,99 @@ def _check_target(guide: "Guide", target: Path, overwrite: bool) -> None:
         raise FieldguideError(
             f"{target.name!r} is a file or a link, not a folder; choose another place."
         )
-    is_export = (target / MARKER).is_file()
-    if place.parent == home and not is_export and place.name != "site":
-        raise FieldguideError(
-            f"{target.name!r} lies among the guide's own files; "
-            "choose a folder outside the guide, or 'site' directly inside it."
-        )
     if target.is_dir() and any(target.iterdir()) and not (is_export or overwrite):
         raise FieldguideError(
             f"{target.name!r} has files in it that are not an earlier export; "
-            "choose an empty folder, or say overwrite to replace it."
+            "choose an empty folder, or say overwrite to write beside them."
         )
 
 
-def _write_site(
-    guide: "Guide", work: Path, progress: Callable[[str, int, int], None] | None
-) -> None:
-    renderer = Renderer(guide, live=False)
-    assets = sorted(path for path in ASSETS.iterdir() if path.is_file())
-    pictures = _used_pictures(guide)
-    total = len(renderer.book) + len(assets) + len(pictures)
-    done = 0
+def _check_names(target: Path, names: list[str], earlier: list[str] | None) -> None:
+    """Refuse to replace a file that no export wrote."""
+    if earlier is None:  # no export, or one of a version that kept no list
+        return
+    own = {*earlier, MARKER}
+    for name in names:
+        if name not in own and os.path.lexists(target / name):
+            raise FieldguideError(
+                f"{name!r} in {target.name!r} was not written by an export; move it away, or say "
+                "overwrite to replace it."
+            )
 
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress("writing the pages", done, total)
 
-    for folder in ("assets", "branch", "kind", "specimen"):
-        (work / folder).mkdir()
-    for asset in assets:
-        shutil.copyfile(asset, work / "assets" / asset.name)
-        advance()
-    for address, html in renderer.pages():
-        (work / address).write_text(html, encoding="utf-8", newline="\n")
-        advance()
-    root = (Path(guide.folder) / "pictures").resolve()
-    for address in pictures:
-        _place_picture(guide, address, root, work)
-        advance()
-    marker = {"made_by": "fieldguide", "pages": len(renderer.book), "specimens": guide.n_specimens}
-    (work / MARKER).write_text(json.dumps(marker, indent=2) + "\n", encoding="utf-8")
+def _read_marker(target: Path) -> list[str] | None:
+    """Return the names that an export wrote into a folder; None where it is not known."""
+    try:
+        names = json.loads((target / MARKER).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return names if is_list else None
+
+
+def _write_marker(folder: Path, names: list[str]) -> None:
+    write_bytes(folder / MARKER, encode_json({"made_by": "fieldguide", "files": sorted(names)}))
+
+
+def _move_into(work: Path, target: Path, names: list[str], earlier: list[str]) -> None:
+    """Move the files of ``work`` to ``target``, and delete those of the earlier export alone.
+
+    Until all have moved, the list holds the names of both: an export that is killed here is
+    brought up to date by the next.
+    """
+    inside = target.resolve()
+    for folder in {(inside / name).parent for name in names}:
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.resolve() != folder:
+            raise FieldguideError(
+                f"{folder.name!r} in {target.name!r} is a link to another folder; remove the link."
+            )
+    _write_marker(target, sorted({*names, *earlier}))
+    for name in [*(n for n in names if n != FIRST), FIRST]:
+        os.replace(work / name, inside / name)
+    remove_listed(target, set(earlier).difference(names))
+    _write_marker(target, names)
+
+
+class _Site:
+    """Everything that an export of a guide holds, and how it is written."""
+
+    def __init__(self, guide: "Guide") -> None:
+        self._guide = guide
+        self._renderer = Renderer(guide, live=False)
+        self._assets = sorted(path for path in ASSETS.iterdir() if path.is_file())
+        self._pictures = _used_pictures(guide)
+
+    def list_names(self) -> list[str]:
+        """Return the name of every file, relative to the folder of the export."""
+        assets = [f"assets/{path.name}" for path in self._assets]
+        return [*assets, *self._pictures, *self._renderer.addresses()]
+
+    def write(self, work: Path, progress: Callable[[str, int, int], None] | None) -> None:
+        """Write every file below ``work``."""
+        total = len(self._assets) + len(self._pictures) + len(self._renderer.book)
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            if progress is not None:
+                progress("writing the pages", done, total)
+
+        def make_room(name: str) -> Path:
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            return work / name
+
+        for asset in self._assets:
+            shutil.copyfile(asset, make_room(f"assets/{asset.name}"))
+            advance()
+        for address, html in self._renderer.pages():
+            make_room(address).write_text(html, encoding="utf-8", newline="\n")
+            advance()
+        root = (Path(self._guide.folder) / "pictures").resolve()
+        for address in self._pictures:
+            _copy_picture(self._guide, address, root, work)
+            advance()
 
 
 def _used_pictures(guide: "Guide") -> list[str]:
@@ -134,7 +204,7 @@ def _used_pictures(guide: "Guide") -> list[str]:
     return list(used)
 
 
-def _place_picture(guide: "Guide", address: str, root: Path, work: Path) -> None:
+def _copy_picture(guide: "Guide", address: str, root: Path, work: Path) -> None:
     source = (Path(guide.folder) / address).resolve()
     place = Path(os.path.normpath(work / address))
     if not source.is_relative_to(root) or not place.is_relative_to(work):
@@ -143,30 +213,9 @@ def _place_picture(guide: "Guide", address: str, root: Path, work: Path) -> None
         )
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
-        try:
-            os.link(source, place)
-        except FileNotFoundError:
-            raise
-        except OSError:  # another disk, or one without hard links
-            shutil.copyfile(source, place)
+        # A copy: who edits a picture of the export must not change that of the guide.
+        shutil.copyfile(source, place)
     except FileNotFoundError:
         raise FieldguideError(
             f"A picture of the guide is missing ({address!r}); build the guide again."
         ) from None
-
-
-def _put_in_place(work: Path, target: Path) -> None:
-    """Rename ``work`` to ``target``; what was there goes only once the new folder stands."""
-    if not target.exists():
-        os.rename(work, target)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-    old = aside / target.name
-    os.rename(target, old)
-    try:
-        os.rename(work, target)
-    except BaseException:
-        os.rename(old, target)
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside, ignore_errors=True)

@@ -9,10 +9,12 @@
     GET  /api/guide           a summary of the guide
     GET  /healthz             {"status": "ok"}
 
-The server holds no state and writes nothing. See ``guard.py`` for hosts, headers and errors.
+The server writes nothing. Each answer is of one edition of the guide; when the guide has been
+built again, the next answer is of the new one. See ``guard.py`` for hosts, headers and errors.
 """
 
 import hashlib
+import logging
 import os
 import socket
 import threading
@@ -50,6 +52,7 @@ _AT_ONCE = 2  # pictures identified at the same time
 _WAITING = 32  # and how many more may wait for their turn
 _PICTURE_CACHE = "private, max-age=86400"
 _PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
+_log = logging.getLogger("fieldguide.site")
 
 
 def create_app(
@@ -69,7 +72,9 @@ def create_app(
         Values of the ``Host`` header to answer to, without ports.
     """
     site = _Site(guide, max_upload_mb)
-    missing = site.renderer.missing
+
+    def missing(root: str) -> str:
+        return site.edition().renderer.missing(root)
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -170,21 +175,65 @@ def listen(host: str, port: int | None) -> socket.socket:
     )
 
 
-class _Site:
-    """The answers of the server, one method per route."""
+class _Edition:
+    """What the server answers from: one edition of the guide, as it was when it was opened."""
 
     def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
         self.guide = guide
         self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
-        self.picture_root = (Path(guide.folder) / "pictures").resolve()
+        self.page = lru_cache(maxsize=256)(self.renderer.page)
+
+    def identify(self, data: bytes) -> dict[str, Any]:
+        start = time.perf_counter()
+        answer = self.guide.identify([data])[0]
+        worded = word_answer(self.guide, self.renderer.book, self.renderer.pictures, answer)
+        worded["marks"] = None
+        if answer.kinds and self.guide.marks(answer.kinds[0][0]) is not None:
+            picture = read_picture(data, at_least_px=LARGE_PX).image
+            seen = self.guide.find_marks(picture, answer.kinds[0][0])
+            worded["marks"] = answer_marks(seen, picture)
+        return {**worded, "seconds": round(time.perf_counter() - start, 3)}
+
+    @cached_property
+    def pictures(self) -> frozenset[str]:
+        """The addresses of all its pictures."""
+        listed = self.guide.specimens(list(range(self.guide.n_specimens)))
+        pictures = [
+            address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
+        ]
+        words = [word.picture for word in self.guide.visual_words]
+        return frozenset([*pictures, *words, *list_mark_pictures(self.guide)])
+
+
+class _Site:
+    """The answers of the server, one method per route."""
+
+    def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
+        self._edition = _Edition(guide, max_upload_mb)
+        self._before: _Edition | None = None  # its pictures are on pages that people still read
+        self._moving = threading.Lock()
+        self._max_upload_mb = max_upload_mb
         self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
         self._n_asked = 0
-        self._page = lru_cache(maxsize=256)(self.renderer.page)
+
+    def edition(self) -> _Edition:
+        """Return what the guide is now; one answer takes all that it says from it."""
+        if self._edition.guide.is_current():
+            return self._edition
+        with self._moving:
+            if not self._edition.guide.is_current():
+                try:
+                    new = _Edition(self._edition.guide.reopen(), self._max_upload_mb)
+                except FieldguideError as error:  # what we have is whole: go on with it
+                    _log.error("The new guide cannot be opened: %s", error)
+                else:
+                    self._before, self._edition = self._edition, new
+            return self._edition
 
     def page(self, request: Request) -> Response:
         address = request.path_params["address"] or "index.html"
         try:
-            html = self._page(address)
+            html = self.edition().page(address)
         except KeyError:
             raise HTTPException(404) from None
         if address == "404.html":
@@ -201,23 +250,25 @@ class _Site:
 
     def picture(self, request: Request) -> Response:
         address = f"pictures/{request.path_params['address']}"
-        if address not in self._listed_pictures:
+        edition = self.edition()
+        before = self._before
+        if address not in edition.pictures and (before is None or address not in before.pictures):
             raise HTTPException(404)
-        path = Path(self.guide.folder) / address
-        return _send_file(request, path, self.picture_root, _PICTURE_CACHE)
+        folder = Path(edition.guide.folder)
+        return _send_file(request, folder / address, folder / "pictures", _PICTURE_CACHE)
 
     def summary(self, request: Request) -> Response:
-        about = self.guide.about
+        guide = self.edition().guide
         return JSONResponse(
             {
-                "title": self.guide.title,
-                "summary": self.guide.summary,
-                "specimens": self.guide.n_specimens,
-                "kinds": [kind.name for kind in self.guide.kinds],
-                "branches": len(self.guide.branches),
-                "accuracy": about.get("accuracy"),
-                "created": about.get("created"),
-                "seed": about.get("seed"),
+                "title": guide.title,
+                "summary": guide.summary,
+                "specimens": guide.n_specimens,
+                "kinds": [kind.name for kind in guide.kinds],
+                "branches": len(guide.branches),
+                "accuracy": guide.about.get("accuracy"),
+                "created": guide.about.get("created"),
+                "seed": guide.about.get("seed"),
             }
         )
 
@@ -225,7 +276,7 @@ class _Site:
         return JSONResponse({"status": "ok"})
 
     async def identify(self, request: Request) -> Response:
-        async with uploaded_image(request, self.renderer.max_upload_mb) as image:
+        async with uploaded_image(request, self._max_upload_mb) as image:
             if self._n_asked >= _AT_ONCE + _WAITING:
                 raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
             if self._turns is None:
@@ -241,25 +292,7 @@ class _Site:
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
     def _identify(self, image: BinaryIO) -> dict[str, Any]:
-        start = time.perf_counter()
-        data = image.read()
-        answer = self.guide.identify([data])[0]
-        worded = word_answer(self.guide, self.renderer.book, self.renderer.pictures, answer)
-        worded["marks"] = None
-        if answer.kinds and self.guide.marks(answer.kinds[0][0]) is not None:
-            picture = read_picture(data, at_least_px=LARGE_PX).image
-            seen = self.guide.find_marks(picture, answer.kinds[0][0])
-            worded["marks"] = answer_marks(seen, picture)
-        return {**worded, "seconds": round(time.perf_counter() - start, 3)}
-
-    @cached_property
-    def _listed_pictures(self) -> frozenset[str]:
-        listed = self.guide.specimens(list(range(self.guide.n_specimens)))
-        pictures = [
-            address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
-        ]
-        words = [word.picture for word in self.guide.visual_words]
-        return frozenset([*pictures, *words, *list_mark_pictures(self.guide)])
+        return self.edition().identify(image.read())
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

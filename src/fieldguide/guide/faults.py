@@ -1,0 +1,34 @@
+"""What a disk may do to a build, said in one sentence."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from fieldguide.errors import GuideError
+
+_FULL = ("disk is full", "No space left", "quota exceeded", " requested and ")
+
+
+@contextmanager
+def explained_faults(out: Path) -> Iterator[None]:
+    """Turn the errors of writing to a full or failing disk into a GuideError."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, SafetensorError) as error:
+        # NumPy says "17 requested and 4 written" and gives no number.
+        number = getattr(error, "errno", None)
+        if number in (errno.ENOSPC, errno.EDQUOT) or any(part in str(error) for part in _FULL):
+            raise GuideError(
+                f"There is no room left on the disk of {str(out)!r}; free some, and run the same "
+                "build again: it goes on where it stopped."
+            ) from None
+        if isinstance(error, OSError):
+            raise
+        raise GuideError(
+            f"The guide {str(out)!r} cannot be written ({error}); when the disk works again, run "
+            "the same build: it goes on where it stopped."
+        ) from None

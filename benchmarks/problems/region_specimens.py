@@ -34,7 +34,7 @@ from fieldguide._files import write_json
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.network import MapNetwork
-from fieldguide.guide.places import CUT_OFF, learn_function
+from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
 from fieldguide.locate import (
     MISVM,
     MILBoost,

@@ -17,9 +17,9 @@ from fieldguide._reporter import Reporter
 from fieldguide.errors import FieldguideError
 
 if TYPE_CHECKING:
+    from fieldguide.chapters.places.boxes import Found
     from fieldguide.collection import Collection
     from fieldguide.guide import Guide
-    from fieldguide.guide.found_boxes import Found
 
 app = typer.Typer(
     name="fieldguide",
@@ -97,14 +97,12 @@ def demo(
     The collection is drawn by code: birds, fishes, beetles, leaves and more.
     The second time, the guide is there already and the page opens at once.
     """
-    from fieldguide.guide.demo import demo_collection, finished_demo, mark_demo
+    from fieldguide.guide.demo import build_demo, finished_demo
 
     guide = finished_demo(out)
     if guide is None:
         with Reporter() as report:
-            collection = demo_collection(report)
-            guide = _build(collection, out, report, title="Specimens")
-        mark_demo(out)
+            guide = build_demo(out, report)
     _print_summary(guide)
     if serve if serve is not None else sys.stdout.isatty():
         _serve(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty())
@@ -379,8 +377,8 @@ def locate(
 
     Example: fieldguide locate photos-guide new/*.jpg --out found.json
     """
+    from fieldguide.chapters.places.boxes import compare_boxes, read_boxes
     from fieldguide.guide import Guide
-    from fieldguide.guide.found_boxes import compare_boxes, read_boxes
     from fieldguide.site.phrases import count
     from fieldguide.site.places import word_located
     from fieldguide.site.records import located_record
@@ -413,9 +411,9 @@ def locate(
 
 def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
     """Return what is found in images, or in the guide's own; and how many could not be read."""
+    from fieldguide.chapters.places.boxes import Found
     from fieldguide.collection import read_picture
     from fieldguide.errors import UnreadableImageError
-    from fieldguide.guide.found_boxes import Found
 
     if not images:
         return [Found(s.path, (s.width, s.height), at) for s, at in guide.all_located(kind)], 0

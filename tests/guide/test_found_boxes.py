@@ -4,7 +4,7 @@ from PIL import Image
 
 from fieldguide.datasets.boxes import Objects, write_coco_boxes
 from fieldguide.errors import CollectionError, FieldguideError
-from fieldguide.guide.found_boxes import Found, compare_boxes, read_boxes
+from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
 from fieldguide.guide.views import Located, Place
 
 VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><xmin>11</xmin>

@@ -18,16 +18,16 @@ from fieldguide.features.bag_of_words import FoundWords
 from fieldguide.features.network import SIX, Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import Guide
-from fieldguide.guide.heat_pictures import PAPER, draw_heat, outline_heat
-from fieldguide.guide.marks import MOST_EACH, SAMPLE, draw_sample
-from fieldguide.guide.window_marks import (
+from fieldguide.chapters.marks.heat import PAPER, draw_heat, outline_heat
+from fieldguide.chapters.marks.chapter import MOST_EACH, SAMPLE, draw_sample
+from fieldguide.chapters.marks.windows import (
     MEASURED,
     WINDOWS,
     find_seen_box,
     fit_window_votes,
     list_window_marks,
 )
-from fieldguide.guide.word_marks import (
+from fieldguide.chapters.marks.words import (
     choose_words,
     count_words,
     cut_patches,

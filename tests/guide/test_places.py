@@ -15,7 +15,7 @@ from tests.guide.contents import contents
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.guide import Guide, places
-from fieldguide.guide.places import choose_negatives, choose_sample, find_places
+from fieldguide.chapters.places.chapter import choose_negatives, choose_sample, find_places
 from fieldguide.guide.views import Kind
 from fieldguide.locate import to_regions
 

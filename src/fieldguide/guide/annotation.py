@@ -13,9 +13,19 @@ import numpy as np
 
 from fieldguide.describe import AttributeDetectors
 from fieldguide.guide import folder as files
+from fieldguide.guide import rows, specimens
+from fieldguide.guide.workspace import Workspace
 
+NAME = "annotation"
 LEAST_AUC = 0.75  # held-out area under the ROC curve from which on a detector is believed
 _LEAST_ROWS = 20
+
+
+class Filled(NamedTuple):
+    """What this chapter hands to the words."""
+
+    attributes: np.ndarray | None  # (n_specimens, n_attributes) without gaps; None without any
+    names: tuple[str, ...]
 
 
 class Annotation(NamedTuple):
@@ -29,6 +39,20 @@ class Annotation(NamedTuple):
     def detect(self, X: np.ndarray) -> np.ndarray:
         """Return the probability of each attribute, (n, len(names))."""
         return self.detectors.predict_proba(X)[:, self.columns]
+
+
+def build(work: Workspace) -> None:
+    """Train detectors of the owner's attributes, and fill the gaps of the annotation by them."""
+    if work.collection.attributes is None:
+        work.built[NAME] = Filled(None, ())
+        return
+    X, names = work.built[rows.NAME].X, work.collection.attribute_names
+    item_rows = work.built[specimens.NAME].item_rows
+    A = np.asarray(work.collection.attributes[item_rows], dtype=np.float64)
+    annotation = learn_annotation(X, A, names, seed=work.seed, n_jobs=work.n_jobs)
+    work.built[NAME] = Filled(fill_annotation(A, names, annotation, X), names)
+    if annotation is not None:
+        save_annotation(annotation, work.draft)
 
 
 def learn_annotation(
@@ -45,11 +69,11 @@ def learn_annotation(
     """
     is_known = ~np.isnan(A)
     used = np.flatnonzero(is_known.sum(axis=0) >= _LEAST_ROWS)
-    rows = np.flatnonzero(is_known[:, used].any(axis=1))
-    if not len(used) or len(rows) < _LEAST_ROWS:
+    known = np.flatnonzero(is_known[:, used].any(axis=1))
+    if not len(used) or len(known) < _LEAST_ROWS:
         return None
     detectors = AttributeDetectors(n_jobs=n_jobs, random_state=seed)
-    detectors.fit(X[rows], A[np.ix_(rows, used)])
+    detectors.fit(X[known], A[np.ix_(known, used)])
     return _believe(detectors, [names[int(j)] for j in used])
 
 
@@ -62,11 +86,11 @@ def fill_annotation(
         return filled
     place = {name: j for j, name in enumerate(names)}
     used = np.array([place[name] for name in annotation.names], dtype=np.int64)
-    rows = np.flatnonzero(np.isnan(A[:, used]).any(axis=1))
-    if not len(rows):
+    lacking = np.flatnonzero(np.isnan(A[:, used]).any(axis=1))
+    if not len(lacking):
         return filled
-    part = np.ix_(rows, used)
-    filled[part] = np.where(np.isnan(A[part]), annotation.detect(X[rows]), A[part])
+    part = np.ix_(lacking, used)
+    filled[part] = np.where(np.isnan(A[part]), annotation.detect(X[lacking]), A[part])
     return filled
 
 

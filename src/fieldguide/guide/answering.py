@@ -3,17 +3,13 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 from scipy.special import softmax
 
-from fieldguide.errors import GuideError
-from fieldguide.features.network import Outputs
 from fieldguide.features.words import YES
 from fieldguide.guide.couplets import leaf_classes
-from fieldguide.guide.measure import describe_image
-from fieldguide.guide.models import Models
-from fieldguide.guide.summaries import find_largest, normalise_rows
-from fieldguide.guide.views import Answer, KeyPath, Located, PathStep
+from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.summaries import find_largest
+from fieldguide.guide.views import Answer, KeyPath, PathStep
 from fieldguide.identify import trace_path
 from fieldguide.identify.cost import cost_of_classes
 
@@ -25,54 +21,24 @@ AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share 
 GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind alone is unsure
 
 
-def answer_image(guide: "Guide", models: Models, image: Image.Image) -> Answer:
-    """Return all that a guide says of one RGB image."""
-    outputs, properties = describe_image(image, models.network)
-    row = make_row(models, image, outputs)
-    if row.shape[1] != models.rows.shape[1]:
-        raise GuideError(
-            f"The network gives {row.shape[1]} numbers and the guide has "
-            f"{models.rows.shape[1]}; use the network that the guide was built with."
-        )
+def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
+    """Return all that a guide says of one new image."""
+    models, row = sighting.models, sighting.row
     nearest = find_largest(row @ models.rows.T, min(N_NEIGHBOURS, guide.n_specimens))[0]
-    kinds = name_row(models, row)
+    places = models.part("places")
     return Answer(
-        kinds[:10],
+        sighting.kinds[:10],
         place_row(guide, nearest),
-        word_row(models, row, outputs, properties, nearest),
+        word_sighting(sighting, nearest),
         tuple(int(i) for i in nearest),
-        follow_key(guide, models, row) if guide.couplets else None,
-        locate_kind(models, image, kinds[0][0]) if kinds else None,
+        follow_key(guide, sighting) if guide.couplets else None,
+        places.answer(sighting) if places is not None and sighting.kinds else None,
     )
 
 
-def make_row(models: Models, image: Image.Image, outputs: Outputs) -> np.ndarray:
-    """Return the row of a new image, (1, n_columns), as the specimens have theirs."""
-    if models.stack is not None:
-        return models.stack.describe([image], outputs.embedding)
-    return normalise_rows(outputs.embedding)
-
-
-def name_row(models: Models, row: np.ndarray) -> tuple[tuple[str, float], ...]:
-    """Return every kind with its probability, most probable first; () without a key."""
-    if models.key is None:
-        return ()
-    probability = models.key.predict_proba(row)[0]
-    order = np.argsort(-probability, kind="stable")
-    return tuple((str(models.key.classes_[k]), float(probability[k])) for k in order)
-
-
-def locate_kind(models: Models, image: Image.Image, kind: str) -> Located | None:
-    """Return where a kind shows in an image; None where the guide does not know."""
-    places = models.places
-    if places is None or kind not in places.kinds or models.cutter is None:
-        return None
-    return places.locate(models.cutter.cut(image), kind)
-
-
-def follow_key(guide: "Guide", models: Models, row: np.ndarray) -> KeyPath:
-    """Return the way of a row through the key, and what the answer costs."""
-    key = models.key
+def follow_key(guide: "Guide", sighting: Sighting) -> KeyPath:
+    """Return the way of an image through the key, and what the answer costs."""
+    key, row = sighting.models.key, sighting.row
     number = {couplet.node: couplet.number for couplet in guide.couplets}
     steps = trace_path(key, row)
     end = leaf_classes(key.graph_, -1 - steps[-1].child)
@@ -98,22 +64,16 @@ def place_row(guide: "Guide", nearest: np.ndarray) -> int:
     return int(max(agreed, key=lambda b: guide.branches[b].depth))
 
 
-def word_row(
-    models: Models,
-    row: np.ndarray,
-    outputs: Outputs,
-    properties: np.ndarray,
-    nearest: np.ndarray,
-) -> tuple[tuple[str, float], ...]:
+def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[tuple[str, float], ...]:
     """Return the words of a new image.
 
     What the network and the picture say is measured. The owner's words, which a new image
     lacks, are what detectors say that were trained on the annotated specimens; words without
     a good detector are those that most of its nearest specimens show.
     """
-    logits = outputs.logits
+    models, logits = sighting.models, sighting.see("whole")[0].logits
     measured = models.word_model.transform(
-        None if logits is None else softmax(logits, axis=1), properties
+        None if logits is None else softmax(logits, axis=1), sighting.properties
     )
     borrowed = models.attributes[nearest].mean(axis=0)
     is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
@@ -121,7 +81,7 @@ def word_row(
     if models.annotation is not None:
         place = {name: j for j, name in enumerate(measured.names)}
         for name, score in zip(
-            models.annotation.names, models.annotation.detect(row)[0], strict=True
+            models.annotation.names, models.annotation.detect(sighting.row)[0], strict=True
         ):
             if name in place:
                 scores[place[name]] = score

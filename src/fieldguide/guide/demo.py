@@ -7,9 +7,12 @@ from pathlib import Path
 
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.guide.build import Settings, build_guide
+from fieldguide.guide.build import build_guide
+from fieldguide.guide.chapters import OPTIONAL
 from fieldguide.guide.guide import Guide
+from fieldguide.guide.workspace import Settings
 
+PACKAGES = ("datasets", "guide", "features", "describe", "identify", "select", "locate")
 N_PER_KIND = 24
 SIZE_PX = 320
 
@@ -65,7 +68,7 @@ def build_demo(out: Path, progress: Callable[[str, int, int], None]) -> Guide:
 def _recipe() -> str:
     """Return a digest of the code that draws the collection and builds its guide."""
     digest = blake2b(f"{N_PER_KIND} {SIZE_PX}".encode(), digest_size=16)
-    for package in ("datasets", "guide", "features", "describe", "identify", "locate"):
+    for package in (*PACKAGES, *(f"chapters/{name}" for name in OPTIONAL)):
         folder = files("fieldguide") / package
         for file in sorted(folder.iterdir(), key=lambda f: f.name):
             if file.name.endswith((".py", ".tsv")):

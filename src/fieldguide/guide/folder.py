@@ -40,14 +40,15 @@ WORDS = "models/words.json"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
-MARKS = "models/marks"
-PLACES = "models/places"
 # All that a guide of format 1 may have had in its folder besides guide.json and pictures.
 FIRST_FORMAT = (
     *(CATALOGUE, WORDS, VISUAL_WORDS),
     *(f"features/{n}.npy" for n in ("embedding", "logits", "properties", "attributes", "rows")),
-    *(f"{model}.json" for model in (KEY, STACK, ANNOTATION, MARKS, PLACES)),
-    *(f"{model}.safetensors" for model in (KEY, STACK, ANNOTATION, MARKS, PLACES)),
+    *(
+        f"models/{model}.{suffix}"
+        for model in ("key", "stack", "annotation", "marks", "places")
+        for suffix in ("json", "safetensors")
+    ),
 )
 
 

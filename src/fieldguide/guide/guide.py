@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fieldguide.collection import Collection, read_picture, to_rgb_array
-from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
 from fieldguide.features import draw_words_plate
 from fieldguide.guide import folder as files
-from fieldguide.guide.answering import answer_image, make_row, name_row
-from fieldguide.guide.build import KEYS, Settings, build_guide
+from fieldguide.guide.answering import answer_sighting
+from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
-from fieldguide.guide.marks import see_marks
-from fieldguide.guide.measure import LARGE_PX, describe_image
+from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models, read_json
+from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import (
     Answer,
@@ -37,6 +37,7 @@ from fieldguide.guide.views import (
     VisualWord,
 )
 from fieldguide.guide.visual_words import read_visual_words
+from fieldguide.guide.workspace import Settings
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 _BLOCK = 512
@@ -280,26 +281,25 @@ class Guide:
 
     def marks(self, kind: str) -> KindMarks | None:
         """Return what tells a kind from the others; None in a guide without marks."""
-        kind = self.find_kind(kind)
-        return None if self._models.marks is None else self._models.marks.kinds.get(kind)
+        kind, known = self.find_kind(kind), self._models.part("marks")
+        return None if known is None else known.kinds.get(kind)
 
     def find_marks(self, image: Any, kind: str) -> SeenMarks | None:
         """Say which marks of a kind an image shows, and where.
 
         Parameters
         ----------
-        image : path, bytes of an image file, Pillow image or array
+        image : path, bytes of an image file, Pillow image, array or Sighting
         kind : str
 
         Returns
         -------
         SeenMarks, or None in a guide without marks.
         """
-        models, known = self._models, self._models.marks
+        known = self._models.part("marks")
         if known is None or self.marks(kind) is None:
             return None
-        stack = models.stack if known.uses_stack else None
-        return see_marks(known, self.find_kind(kind), _read_image(image), models.network, stack)
+        return known.see(self.look(image), self.find_kind(kind))
 
     def specimen(self, i: int) -> Specimen:
         """Return one specimen."""
@@ -381,12 +381,26 @@ class Guide:
 
     # -- asking about new images ----------------------------------------------------------
 
+    def look(self, image: Any) -> Sighting:
+        """Decode a new image, to ask several things of it: each is computed once.
+
+        Parameters
+        ----------
+        image : path, bytes of an image file, Pillow image or array
+
+        Raises
+        ------
+        UnreadableImageError
+            With one sentence, for an image that cannot be read.
+        """
+        return image if isinstance(image, Sighting) else Sighting(image, self._models)
+
     def identify(self, images: Iterable[Any]) -> list[Answer]:
         """Say what new images are.
 
         Parameters
         ----------
-        images : iterable of paths, bytes of image files, Pillow images or arrays
+        images : iterable of paths, bytes of image files, Pillow images, arrays or Sightings
 
         Returns
         -------
@@ -397,7 +411,7 @@ class Guide:
         UnreadableImageError
             With one sentence, for the first image that cannot be read.
         """
-        return [answer_image(self, self._models, _read_image(source)) for source in images]
+        return [answer_sighting(self, self.look(image)) for image in images]
 
     def use_embedder(self, path: str | os.PathLike) -> None:
         """Say where the ONNX file is that the guide was built with."""
@@ -408,7 +422,7 @@ class Guide:
 
         Parameters
         ----------
-        images : iterable of paths, bytes of image files, Pillow images or arrays
+        images : iterable of paths, bytes of image files, Pillow images, arrays or Sightings
         kind : str, optional
             Which kind to look for; the one that :meth:`identify` names by default.
 
@@ -417,12 +431,13 @@ class Guide:
         list of Located
             Coordinates are shares of the width and the height.
         """
-        models, places = self._models, self._models.places
-        if places is None or models.cutter is None:
-            raise GuideError(
-                "This guide does not know where marks are: it has fewer than two kinds, was built "
-                "by an earlier version, or with a network without a map; build it again."
-            )
+        places = self._models.part("places")
+        unknown = GuideError(
+            "This guide does not know where marks are: it has fewer than two kinds, was built "
+            "by an earlier version, or with a network without a map; build it again."
+        )
+        if places is None:
+            raise unknown
         wanted = None if kind is None else self.find_kind(kind)
         if wanted is not None and wanted not in places.kinds:
             raise GuideError(
@@ -430,17 +445,17 @@ class Guide:
                 "the largest are looked at."
             )
         found = []
-        for image in map(_read_image, images):
-            name = wanted
-            if name is None:
-                row = make_row(models, image, describe_image(image, models.network)[0])
-                name = next(k for k, _ in name_row(models, row) if k in places.kinds)
-            found.append(places.locate(models.cutter.cut(image), name))
+        for sighting in map(self.look, images):
+            cut = places.cut(sighting)
+            if cut is None:
+                raise unknown
+            name = wanted or next(k for k, _ in sighting.kinds if k in places.kinds)
+            found.append(places.locate(cut, name))
         return found
 
     def located(self, i: int) -> Located | None:
         """Return where the mark of its kind is on a specimen; None if it was not looked at."""
-        places = self._models.places
+        places = self._models.part("places")
         found = places and places.of_picture.get(self.digests[int(i)])
         return found if found and found.kind == self.specimen(i).kind else None
 
@@ -483,20 +498,6 @@ class Guide:
         ids = sorted({i for each in known.values() for i in each.exemplars})
         found = ((specimen, self.located(specimen.id)) for specimen in self.specimens(ids))
         return [(specimen, at) for specimen, at in found if at is not None]
-
-
-def _read_image(source: Any) -> Image.Image:
-    if isinstance(source, bytes):
-        return read_picture(source, at_least_px=LARGE_PX).image
-    if isinstance(source, (str, os.PathLike)):
-        try:
-            return read_picture(source, at_least_px=LARGE_PX).image
-        except UnreadableImageError as error:
-            raise UnreadableImageError(f"{os.fspath(source)!r} cannot be used: {error}.") from None
-    try:
-        return Image.fromarray(to_rgb_array(source))
-    except CollectionError as error:
-        raise UnreadableImageError(str(error)) from None
 
 
 def _plain_path(sentence: str) -> list[str]:

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,18 +29,13 @@ CREATE TABLE IF NOT EXISTS measured (
     width INTEGER NOT NULL, height INTEGER NOT NULL, has_large INTEGER NOT NULL,
     keywords TEXT NOT NULL, properties BLOB, embedding BLOB, logits BLOB
 );
-CREATE TABLE IF NOT EXISTS rows_settings (value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS rows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS windows (file TEXT PRIMARY KEY, row BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS regions (
-    picture TEXT PRIMARY KEY, height INTEGER NOT NULL, labels BLOB NOT NULL, rows BLOB NOT NULL,
-    contrast BLOB NOT NULL
+CREATE TABLE IF NOT EXISTS kept (
+    part TEXT NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (part, name)
 );
-CREATE TABLE IF NOT EXISTS chains (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY);
 """
-_MEASURED = ("measured", "settings", "rows", "rows_settings", "windows", "regions", "chains")
+_MEASURED = ("measured", "settings", "kept")
 
 
 def is_journal(path: Path) -> bool:
@@ -168,10 +162,9 @@ class Journal:
         query = "SELECT path, stamp, reason FROM measured WHERE reason IS NOT NULL"
         return {f"{path}\0{stamp}": reason for path, stamp, reason in self._db.execute(query)}
 
-    @property
-    def chains(self) -> MutableMapping[str, bytes]:
-        """Chains of the tree's sampler, by name, so that a long run can go on."""
-        return _Chains(self._db)
+    def kept(self, part: str) -> "Kept":
+        """Return what a chapter keeps under ``part`` so that it need not be computed again."""
+        return Kept(self._db, part)
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of every path that has been measured."""
@@ -189,7 +182,10 @@ class Journal:
                 r.height,
                 r.has_large,
                 json.dumps(r.keywords),
-                *(_to_blob(a) for a in (r.properties, r.embedding, r.logits)),
+                *(
+                    None if a is None else pack_row(a)
+                    for a in (r.properties, r.embedding, r.logits)
+                ),
             )
             for r in records
         ]
@@ -203,7 +199,9 @@ class Journal:
         """Return what was written for ``path``."""
         row = self._db.execute("SELECT * FROM measured WHERE path = ?", (path,)).fetchone()
         keywords = tuple(json.loads(row[7]))
-        properties, embedding, logits = (_from_blob(blob) for blob in row[8:])
+        properties, embedding, logits = (
+            None if blob is None else unpack_row(blob) for blob in row[8:]
+        )
         return Measured(
             path,
             stamp=row[1],
@@ -218,58 +216,6 @@ class Journal:
             logits=logits,
         )
 
-    def start_rows(self, digest: str) -> None:
-        """Begin to keep rows of the stack with this digest; those of another are dropped."""
-        found = [value for (value,) in self._db.execute("SELECT value FROM rows_settings")]
-        if found != [digest]:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("DELETE FROM rows")
-            self._db.execute("DELETE FROM rows_settings")
-            self._db.execute("INSERT INTO rows_settings VALUES (?)", (digest,))
-            self._db.execute("COMMIT")
-
-    def row_files(self) -> set[str]:
-        """Return the files that have a row, each as path, NUL, stamp."""
-        return {file for (file,) in self._db.execute("SELECT file FROM rows")}
-
-    def write_rows(self, rows: Iterable[tuple[str, np.ndarray]], part: str = "rows") -> None:
-        """Keep a row for each file; ``part`` is "rows", of the stack, or "windows", for marks."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany(
-            f"INSERT OR REPLACE INTO {part} VALUES (?, ?)",
-            [(file, _to_blob(row)) for file, row in rows],
-        )
-        self._db.execute("COMMIT")
-
-    def read_row(self, file: str, part: str = "rows") -> np.ndarray | None:
-        """Return the row of a file, or None."""
-        found = self._db.execute(f"SELECT row FROM {part} WHERE file = ?", (file,)).fetchone()
-        return None if found is None else _from_blob(found[0])
-
-    def region_pictures(self) -> set[str]:
-        """Return the pictures whose regions are known."""
-        return {picture for (picture,) in self._db.execute("SELECT picture FROM regions")}
-
-    def write_regions(self, regions: Iterable[tuple[str, np.ndarray, np.ndarray, Any]]) -> None:
-        """Keep the label map of each picture, and the rows and the contrast of its regions."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany(
-            "INSERT OR REPLACE INTO regions VALUES (?, ?, ?, ?, ?)",
-            [
-                (picture, len(cut), cut.astype("<u2").tobytes(), _to_blob(rows), _to_blob(contrast))
-                for picture, cut, rows, contrast in regions
-            ],
-        )
-        self._db.execute("COMMIT")
-
-    def read_regions(self, picture: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what was written of a picture: label map, rows and contrast of its regions."""
-        query = "SELECT height, labels, rows, contrast FROM regions WHERE picture = ?"
-        height, labels, rows, contrast = self._db.execute(query, (picture,)).fetchone()
-        cut = np.frombuffer(labels, dtype="<u2").reshape(height, -1)
-        table = np.frombuffer(rows, dtype="<f4").reshape(int(cut.max()) + 1, -1)
-        return cut, table, np.frombuffer(contrast, dtype="<f4")
-
     def close(self) -> None:
         """Let go of the file, so that another build may use it."""
         self._db.close()
@@ -281,32 +227,50 @@ class Journal:
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
 
-class _Chains(MutableMapping[str, bytes]):
-    def __init__(self, db: sqlite3.Connection) -> None:
+class Kept(MutableMapping[str, bytes]):
+    """Bytes by name in a journal. They survive whatever comes next."""
+
+    def __init__(self, db: sqlite3.Connection, part: str) -> None:
         self._db = db
+        self._part = part
 
     def __getitem__(self, name: str) -> bytes:
-        found = self._db.execute("SELECT value FROM chains WHERE name = ?", (name,)).fetchone()
+        query = "SELECT value FROM kept WHERE part = ? AND name = ?"
+        found = self._db.execute(query, (self._part, name)).fetchone()
         if found is None:
             raise KeyError(name)
         return found[0]
 
     def __setitem__(self, name: str, value: bytes) -> None:
-        self._db.execute("INSERT OR REPLACE INTO chains VALUES (?, ?)", (name, value))
+        self.write([(name, value)])
 
     def __delitem__(self, name: str) -> None:
-        self._db.execute("DELETE FROM chains WHERE name = ?", (name,))
+        self._db.execute("DELETE FROM kept WHERE part = ? AND name = ?", (self._part, name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter([name for (name,) in self._db.execute("SELECT name FROM chains")])
+        query = "SELECT name FROM kept WHERE part = ? ORDER BY name"
+        return iter([name for (name,) in self._db.execute(query, (self._part,))])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def write(self, items: Iterable[tuple[str, bytes]]) -> None:
+        """Keep several at once: all of them, or none."""
+        rows = [(self._part, name, value) for name, value in items]
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)
+        self._db.execute("COMMIT")
 
-def _to_blob(array: np.ndarray | None) -> bytes | None:
-    return None if array is None else np.ascontiguousarray(array, dtype="<f4").tobytes()
+
+def pack_row(row: np.ndarray) -> bytes:
+    """Return a row of float32 as bytes."""
+    return np.ascontiguousarray(row, dtype="<f4").tobytes()
 
 
-def _from_blob(blob: bytes | None) -> np.ndarray | None:
-    return None if blob is None else np.frombuffer(blob, dtype="<f4")
+def unpack_row(data: bytes) -> np.ndarray:
+    """Return the row that :func:`pack_row` was given."""
+    return np.frombuffer(data, dtype="<f4")
+
+
+def _pack(row: np.ndarray | None) -> bytes | None:
+    return None if row is None else pack_row(row)

@@ -66,12 +66,6 @@ def measure_images(
     )
 
 
-def describe_image(image: Image.Image, network: Network) -> tuple[Outputs, np.ndarray]:
-    """Return the network's outputs and the properties of one RGB image, as rows."""
-    outputs = network.run(network.crop(image)[None])
-    return outputs, measure_properties(np.asarray(image), image.size)[None]
-
-
 def picture_names(digest: str, has_large: bool) -> tuple[str, str]:
     """Return the addresses of the thumbnail and of the picture inside the guide."""
     stem = f"pictures/{digest[:2]}/{digest}"

@@ -2,9 +2,10 @@
 
 import json
 import os
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,13 +15,12 @@ from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
-from fieldguide.guide.build import KEYS
-from fieldguide.guide.marks import Marks, open_marks
-from fieldguide.guide.places import PlaceModel, open_places
-from fieldguide.guide.regions import Cutter, open_cutter
+from fieldguide.guide.chapters import OPTIONAL, load_chapter
+from fieldguide.guide.key import KEYS
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
 
+Value = TypeVar("Value")
 _KEYS = {key.__name__: key for key in KEYS.values()}
 
 
@@ -31,12 +31,14 @@ class Models:
         self._folder = folder
         self._about = about
         self._embedder: str | None = None
+        self._parts: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {}
 
     def use_embedder(self, path: str | os.PathLike) -> None:
         """Say where the ONNX file is that the guide was built with."""
         self._embedder = os.fspath(path)
-        for name in ("network", "cutter"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("network", None)
+        self._kept.clear()
 
     def share_network(self, other: "Models") -> None:
         """Take the network that another edition of the guide has opened, if it is the same one."""
@@ -80,30 +82,30 @@ class Models:
         parts = self._about["settings"].get("features", DEEP)
         return None if parts == DEEP else open_stack(self._folder)
 
-    @cached_property
-    def places(self) -> PlaceModel | None:
-        """Where marks are; None in a guide that does not know."""
-        return open_places(self._folder)
+    def keep(self, name: str, compute: Callable[[], Value]) -> Value:
+        """Return what a chapter needs besides its part, such as a network; made once."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
 
-    @cached_property
-    def cutter(self) -> Cutter | None:
-        """What cuts a picture into regions; None with a network without a map."""
-        assert self.network is not None
-        assert self.places is not None
-        cutter = open_cutter(self._embedder)
-        if cutter is not None and cutter.n_columns != self.places.functions.n_features:
-            raise GuideError("The places do not fit the network; build the guide again.")
-        return cutter
+    @property
+    def embedder(self) -> str | None:
+        """The ONNX file of the network; None for the built-in one."""
+        assert self.network is not None  # the one that the guide was built with
+        return self._embedder
+
+    def part(self, name: str) -> Any:
+        """What the guide holds of an optional chapter; None where it holds nothing."""
+        if name not in OPTIONAL:
+            return None
+        if name not in self._parts:
+            self._parts[name] = load_chapter(name).open_part(self._folder, self._about)
+        return self._parts[name]
 
     @cached_property
     def attributes(self) -> np.ndarray:
         """How far each specimen shows each word, (n_specimens, n_words)."""
         return files.read_features(self._folder, "attributes", self._about["n_specimens"])
-
-    @cached_property
-    def marks(self) -> Marks | None:
-        """Field marks of the kinds; None in a guide without."""
-        return open_marks(self._folder, self._about["n_specimens"])
 
     @cached_property
     def word_model(self) -> WordModel:

@@ -20,17 +20,20 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features.stack import DEEP, FeatureStack, split_parts
 from fieldguide.guide import folder as files
-from fieldguide.guide.editions import Draft
-from fieldguide.guide.gather import Earlier, MatrixWriter, Progress, Table
-from fieldguide.guide.journal import Journal
+from fieldguide.guide import specimens
+from fieldguide.guide.earlier import Earlier
+from fieldguide.guide.journal import Kept, pack_row, unpack_row
+from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
+from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import OneVsAllClassifier
 
+NAME = "rows"
 AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
 GOOD = 0.9  # held-out accuracy of the network's features from which nothing else is tried
@@ -51,18 +54,23 @@ class VanishedError(Exception):
     """An image that was measured can no longer be read: (path, reason)."""
 
 
-def gather_rows(
-    collection: Collection,
-    table: Table,
-    journal: Journal,
-    earlier: Earlier,
-    draft: Draft,
-    progress: Progress,
-    *,
-    features: str,
-    seed: int,
-    n_jobs: int,
-) -> Rows:
+def build(work: Workspace) -> None:
+    """Make the rows of all specimens that can still be read."""
+    while NAME not in work.built:
+        try:
+            work.built[NAME] = gather_rows(work)
+        except VanishedError as error:
+            specimens.leave_out(work, *error.args)
+    rows: Rows = work.built[NAME]
+    work.info["settings"] = {
+        "embedder": work.settings.embedder and Path(work.settings.embedder).name,
+        "features": rows.parts,
+        "features_asked": work.settings.features,
+        "features_because": rows.why,
+    }
+
+
+def gather_rows(work: Workspace) -> Rows:
     """Return the rows of all specimens; write what is needed to make rows of new ones.
 
     Raises
@@ -70,38 +78,37 @@ def gather_rows(
     VanishedError
         When an image can no longer be read.
     """
-    known = _find_known(earlier, features, seed)
+    table: Table = work.built[specimens.NAME]
+    known = _find_known(work)
     stack: FeatureStack | None = None
     if known is not None:
         parts, why, stack = known
     else:
-        parts, why = features, "They were asked for."
-        if features == AUTO:
-            progress("choosing features", 0, 1)
-            parts, why = choose_parts(collection, table, seed, n_jobs)
+        parts, why = work.settings.features, "They were asked for."
+        if parts == AUTO:
+            work.progress("choosing features", 0, 1)
+            parts, why = choose_parts(work)
         if parts != DEEP:
-            progress("learning features", 0, 1)
-            stack = _new_stack(parts, seed, n_jobs).fit(
-                _read(collection, table, i) for i in range(len(table.records))
-            )
+            work.progress("learning features", 0, 1)
+            stack = _new_stack(parts, work).fit(_read(work, i) for i in range(len(table.records)))
     if stack is None:
         return Rows(normalise_rows(table.features["embedding"]), parts, why, None)
-    journal.start_rows(save_stack(stack, draft))
-    if known is None:
-        earlier = Earlier(None, {})  # its rows are those of another stack
-    measure_rows(collection, table, stack, journal, earlier, n_jobs, progress)
-    with MatrixWriter(draft, "rows") as writer:
+    kept = work.journal.kept(f"rows {save_stack(stack, work.draft)}")
+    earlier = Earlier(None, {}) if known is None else work.earlier  # rows of another stack
+    measure_rows(work, stack, kept, earlier)
+    with MatrixWriter(work.draft, "rows") as writer:
         for record in table.records:
-            row = journal.read_row(_file(record))
-            row = earlier.row(_file(record)) if row is None else row
+            data = kept.get(_file(record))
+            row = earlier.row(_file(record)) if data is None else unpack_row(data)
             assert row is not None
             writer.add(row)
     return Rows(np.asarray(writer.open()), parts, why, stack)
 
 
-def choose_parts(collection: Collection, table: Table, seed: int, n_jobs: int) -> tuple[str, str]:
+def choose_parts(work: Workspace) -> tuple[str, str]:
     """Return the features that tell the kinds apart, and why, in one sentence."""
-    rows = _draw_sample(table.kinds, seed)
+    table: Table = work.built[specimens.NAME]
+    rows = _draw_sample(table.kinds, work.seed)
     if not len(rows):
         return DEEP, "The collection has too few labels to compare features by."
     y = np.array([table.kinds[i] for i in rows])
@@ -110,29 +117,22 @@ def choose_parts(collection: Collection, table: Table, seed: int, n_jobs: int) -
     sentence = f"On a sample, the network's features name {deep:.0%} of specimens rightly"
     if deep >= GOOD:
         return DEEP, f"{sentence}."
-    images = [_read(collection, table, i) for i in rows]
+    images = [_read(work, i) for i in rows]
     standard_error = np.sqrt(deep * (1 - deep) / len(rows))
     best, best_accuracy = DEEP, deep + max(BETTER, 2 * standard_error)
     for parts in TRIED:
-        stack = _new_stack(parts, seed, n_jobs).fit(images)
-        accuracy = _judge(_describe(stack, images, embedding, n_jobs), y)
+        stack = _new_stack(parts, work).fit(images)
+        accuracy = _judge(_describe(stack, images, embedding, work.n_jobs), y)
         sentence += f", {parts} {accuracy:.0%}"
         if accuracy > best_accuracy:
             best, best_accuracy = parts, accuracy
     return best, f"{sentence}."
 
 
-def measure_rows(
-    collection: Collection,
-    table: Table,
-    stack: FeatureStack,
-    journal: Journal,
-    earlier: Earlier,
-    n_jobs: int,
-    progress: Progress,
-) -> None:
-    """Describe what is neither in the journal nor in the earlier guide."""
-    done = journal.row_files()
+def measure_rows(work: Workspace, stack: FeatureStack, kept: Kept, earlier: Earlier) -> None:
+    """Describe what is neither kept in the journal nor in the earlier guide."""
+    table: Table = work.built[specimens.NAME]
+    done = set(kept)
     todo = [
         i
         for i, record in enumerate(table.records)
@@ -141,16 +141,16 @@ def measure_rows(
     n, n_done = len(table.records), len(table.records) - len(todo)
     batches = [todo[i : i + BATCH_SIZE] for i in range(0, len(todo), BATCH_SIZE)]
 
-    def describe(batch: list[int]) -> list[tuple[str, np.ndarray]]:
-        images = [_read(collection, table, i) for i in batch]
+    def describe(batch: list[int]) -> list[tuple[str, bytes]]:
+        images = [_read(work, i) for i in batch]
         rows = stack.describe(images, np.asarray(table.features["embedding"][batch]))
-        return [(_file(table.records[i]), row) for i, row in zip(batch, rows, strict=True)]
+        return [(_file(table.records[i]), pack_row(r)) for i, r in zip(batch, rows, strict=True)]
 
-    progress("describing images", n_done, n)
-    for rows in map_in_order(describe, batches, n_jobs=n_jobs):
-        journal.write_rows(rows)
+    work.progress("describing images", n_done, n)
+    for rows in map_in_order(describe, batches, n_jobs=work.n_jobs):
+        kept.write(rows)
         n_done += len(rows)
-        progress("describing images", n_done, n)
+        work.progress("describing images", n_done, n)
 
 
 def save_stack(stack: FeatureStack, draft: files.NewFiles) -> str:
@@ -171,15 +171,16 @@ def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
     return files.read_model(folder, files.STACK, "features", make)
 
 
-def _find_known(earlier: Earlier, features: str, seed: int) -> tuple[str, str, FeatureStack] | None:
+def _find_known(work: Workspace) -> tuple[str, str, FeatureStack] | None:
     """Return the stack of the earlier guide, if it has one and was asked for the same."""
-    said = earlier.info.get("settings", {})
-    if said.get("features_asked") != features or earlier.info.get("seed") != seed:
+    info, folder = work.earlier.info, work.earlier.folder
+    said = info.get("settings", {})
+    if said.get("features_asked") != work.settings.features or info.get("seed") != work.seed:
         return None
-    if said["features"] == DEEP or earlier.folder is None:
+    if said["features"] == DEEP or folder is None:
         return None
     try:
-        return said["features"], said["features_because"], open_stack(earlier.folder)
+        return said["features"], said["features_because"], open_stack(folder)
     except GuideError:
         return None
 
@@ -188,16 +189,17 @@ def _file(record: Measured) -> str:
     return f"{record.path}\0{record.stamp}"
 
 
-def _read(collection: Collection, table: Table, i: int) -> Image.Image:
+def _read(work: Workspace, i: int) -> Image.Image:
+    table: Table = work.built[specimens.NAME]
     try:
-        return collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
+        return work.collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
     except UnreadableImageError as error:
         raise VanishedError(table.records[i].path, str(error)) from None
 
 
-def _new_stack(parts: str, seed: int, n_jobs: int) -> FeatureStack:
+def _new_stack(parts: str, work: Workspace) -> FeatureStack:
     split_parts(parts)
-    return FeatureStack(parts, n_jobs=n_jobs, random_state=seed)
+    return FeatureStack(parts, n_jobs=work.n_jobs, random_state=work.seed)
 
 
 def _draw_sample(kinds: Sequence[str | None], seed: int) -> np.ndarray:

@@ -17,7 +17,7 @@ others.
 
 import threading
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -39,12 +39,15 @@ from fieldguide.errors import FieldguideError
 from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
 from fieldguide.features.words import YES, AttributeMatrix
+from fieldguide.guide import specimens
+from fieldguide.guide import words as words_chapter
 from fieldguide.guide.placing import held_mass
+from fieldguide.guide.workspace import Progress, Workspace
 from fieldguide.metrics import locality, purity
 
+NAME = "tree"
 TREES = ("auto", "attribute", "bernoulli", "agglomerative")
 STEP = "growing the tree"
-Progress = Callable[[str, int, int], None]
 
 N_CHAINS, N_SWEEPS = 2, 100
 # A word that a branch adds (theta over 0.7 where its parent's is at the floor) costs the printed
@@ -69,6 +72,20 @@ class GrownTree:
 
     described: DescribedTree
     about: dict[str, Any]
+
+
+def build(work: Workspace) -> None:
+    """Grow the tree of the specimens by their words."""
+    grown = grow_tree(
+        *(work.built[words_chapter.NAME], work.settings.tree),
+        seed=work.seed,
+        n_jobs=work.n_jobs,
+        progress=work.progress,
+        work=work.journal.kept("chains"),
+    )
+    work.built[NAME] = grown.described
+    work.info["tree"] = grown.about | judge_tree(grown.described, work.built[specimens.NAME].kinds)
+    work.info["settings"]["tree"] = grown.about["method"]
 
 
 def grow_tree(

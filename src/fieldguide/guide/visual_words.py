@@ -16,23 +16,22 @@ from PIL import Image
 from fieldguide.features import BagOfWords, FeatureStack
 from fieldguide.features.words_plate import pick_words
 from fieldguide.guide import folder as files
-from fieldguide.guide.editions import Draft
+from fieldguide.guide import rows, specimens
 from fieldguide.guide.views import VisualWord
+from fieldguide.guide.workspace import Workspace
 
+NAME = "visual words"
 N_SHOWN = 48
 PATCH_PX, GAP_PX = 72, 3  # on the page
 _N_KINDS, _LEAST_PICTURES = 3, 3
 
 
-def stage_visual_words(
-    stack: FeatureStack | None, kinds: Sequence[str | None], draft: Draft
-) -> set[str]:
-    """Write the words of a stack and their pictures; return the addresses of the pictures.
-
-    ``kinds`` are those of the pictures that the stack was fitted on.
-    """
+def build(work: Workspace) -> None:
+    """Write the words of the guide's stack, if it holds any, and their pictures."""
+    stack: FeatureStack | None = work.built[rows.NAME].stack
     if stack is None or "words" not in stack.descriptors_:
-        return set()
+        return
+    kinds = work.built[specimens.NAME].kinds
     bag: BagOfWords = stack.descriptors_["words"]
     histograms = stack.landmarks_["words"].rows[:, : bag.n_words]  # of the whole picture
     homes = find_homes(histograms, [kinds[i] for i in stack.places_])
@@ -40,7 +39,7 @@ def stage_visual_words(
     for word in pick_words(bag, min(N_SHOWN, bag.n_words - 1)):
         patches = bag.patches_[word][: bag.n_patches_[word]]
         if len(patches):
-            address = draft.shelf.keep("words", encode_patches(patches), "png")
+            address = work.draft.shelf.keep("words", encode_patches(patches), "png")
             entries.append(
                 {
                     "number": word,
@@ -51,8 +50,8 @@ def stage_visual_words(
                 }
             )
     entries.sort(key=lambda entry: -max((factor for _, factor in entry["kinds"]), default=0))
-    files.write_record(draft, files.VISUAL_WORDS, {"words": entries})
-    return {entry["picture"] for entry in entries}
+    files.write_record(work.draft, files.VISUAL_WORDS, {"words": entries})
+    work.pictures |= {entry["picture"] for entry in entries}
 
 
 def read_visual_words(values: dict[str, Any]) -> tuple[VisualWord, ...]:

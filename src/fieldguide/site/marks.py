@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from fieldguide.chapters.marks.heat import draw_heat, encode_jpeg
+from fieldguide.chapters.marks.windows import find_seen_box
 from fieldguide.features.network import SIX, Box
-from fieldguide.guide.heat_pictures import draw_heat, encode_jpeg
 from fieldguide.guide.views import KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
-from fieldguide.guide.window_marks import find_seen_box
 from fieldguide.site.phrases import display_name, listed, percent
 from fieldguide.site.pictures import Picture, PictureBook
 

@@ -1,9 +1,9 @@
 """The field marks of each kind: found while a guide is built, read when it is open.
 
 Marks are found on a sample of each kind: its most typical specimens, as unlike one another as
-these allow. :mod:`fieldguide.guide.window_marks` has the network's words in windows of a picture,
-:mod:`fieldguide.guide.word_marks` the visual words. Pictures are the guide's own copies. Everything
-else than the outputs in windows is computed anew by each build, from the sample alone.
+these allow. ``windows.py`` has the network's words in windows of a picture, ``words.py`` the visual
+words. Pictures are the guide's own copies. Everything else than the outputs in windows is computed
+anew by each build, from the sample alone.
 """
 
 import re
@@ -15,30 +15,42 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
+from fieldguide.chapters.marks import windows, words
+from fieldguide.chapters.marks.heat import draw_heat, encode_jpeg
+from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
+from fieldguide.chapters.marks.words import KindWords
 from fieldguide.errors import GuideError
-from fieldguide.features import BagOfWords, FeatureStack
+from fieldguide.features import BagOfWords
 from fieldguide.features._pool_maps import MonotoneMaps
 from fieldguide.features.bag_of_words import FoundWords
-from fieldguide.features.network import N_CLASSES, Network
+from fieldguide.features.network import N_CLASSES
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
-from fieldguide.guide import window_marks, word_marks
-from fieldguide.guide.editions import Draft
-from fieldguide.guide.gather import Progress, Table
-from fieldguide.guide.heat_pictures import draw_heat, encode_jpeg
-from fieldguide.guide.journal import Journal
+from fieldguide.guide import rows, specimens
 from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.rows import Rows
 from fieldguide.guide.shelf import Shelf
+from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import choose_exemplars
 from fieldguide.guide.views import HeatPicture, KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
 from fieldguide.guide.visual_words import encode_patches
-from fieldguide.guide.window_marks import MEASURED, WINDOWS
-from fieldguide.guide.word_marks import KindWords
+from fieldguide.guide.workspace import Workspace
 
 SAMPLE, SAMPLE_SHARE = 160, 1 / 12  # specimens: so many, or this share of the collection
 LEAST_EACH, MOST_EACH = 2, 8  # of a kind
 N_HEAT = 3  # pictures of a kind with its words brought out
+NAME = "marks"
+FILE = "models/marks"
 _ADDRESS = re.compile(r"pictures/marks/[0-9a-f]{32}\.(jpg|png)")
+
+
+class Sample(NamedTuple):
+    """The specimens that marks are found on."""
+
+    kinds: list[str]
+    kind_of: np.ndarray  # (n,) the number of the kind
+    ids: np.ndarray  # (n,) the specimen
 
 
 class Marks(NamedTuple):
@@ -50,81 +62,99 @@ class Marks(NamedTuple):
     heat: np.ndarray | None  # (n_kinds, n_words − 1) what a window of a word adds to the heat
     uses_stack: bool
 
+    def see(self, sighting: Sighting, kind: str) -> SeenMarks:
+        """Say which marks of a kind a new picture shows, and where."""
+        seen: tuple[SeenMark, ...] = ()
+        if self.maps is not None:
+            seen = windows.see_window_marks(self.kinds[kind].windows, self.maps, sighting)
+        stack = sighting.models.stack
+        bag = stack.descriptors_["words"] if self.uses_stack and stack is not None else self.bag
+        heat = None
+        if bag is not None and self.heat is not None:
+            (found,) = words.find_words(bag, [sighting.image], 1)
+            heat = words.spread_heat(found, self.heat[list(self.kinds).index(kind)])
+        return SeenMarks(kind, seen, heat)
 
-def stage_marks(
-    table: Table,
-    X: np.ndarray,
-    stack: FeatureStack | None,
-    network: Network,
-    journal: Journal,
-    known: dict[str, np.ndarray],
-    draft: Draft,
-    progress: Progress,
-    *,
-    seed: int,
-    n_jobs: int,
-) -> set[str]:
-    """Find the marks of each kind and stage them; return the addresses of their pictures.
 
-    ``known`` has the outputs in windows of files that an earlier build has looked at.
-    """
-    kinds, index, ids = draw_sample(table.kinds, X)
-    if len(kinds) < 2:
-        return set()
-    names = [f"{table.records[i].path}\0{table.records[i].stamp}" for i in ids]
-    arrays: dict[str, np.ndarray] = {"sample": ids}
-    windows: list[list[WindowMark]] = [[] for _ in kinds]
-    if "logits" in table.features and table.features["logits"].shape[1] == N_CLASSES:
-        measured = window_marks.measure_windows(
-            *(lambda i: _open_picture(draft.root, table.records[ids[i]]), names, network),
-            *(journal, known),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        outputs = np.hstack([np.asarray(table.features["logits"][ids]), measured])
-        votes = window_marks.fit_window_votes(outputs, index, n_jobs)
-        windows = window_marks.list_window_marks(votes, outputs, index, ids)
+def build(work: Workspace) -> None:
+    """Find the marks of each kind and write them."""
+    work.info["settings"]["marks"] = work.settings.marks
+    if not work.settings.marks:
+        return
+    table: Table = work.built[specimens.NAME]
+    found: Rows = work.built[rows.NAME]
+    sample = draw_sample(table.kinds, found.X)
+    if len(sample.kinds) < 2:
+        return
+    records = [table.records[i] for i in sample.ids]
+    names = [f"{record.path}\0{record.stamp}" for record in records]
+    images = [_open_picture(work.draft.root, record) for record in records]
+    arrays: dict[str, np.ndarray] = {"sample": sample.ids}
+    marks: list[list[WindowMark]] = [[] for _ in sample.kinds]
+    logits = table.features.get("logits")
+    if logits is not None and logits.shape[1] == N_CLASSES:
+        known = read_known_windows(work.earlier.folder)
+        measured = windows.measure_windows(work, images, names, known)
+        outputs = np.hstack([np.asarray(logits[sample.ids]), measured])
+        votes = windows.fit_window_votes(outputs, sample.kind_of, work.n_jobs)
+        marks = windows.list_window_marks(votes, outputs, sample.kind_of, sample.ids)
         arrays |= {"outputs": measured} | votes.maps._asdict()
-    progress("weighing visual words", 0, 1)
-    images = [_open_picture(draft.root, table.records[i]) for i in ids]
-    known_bag = None if stack is None else stack.descriptors_.get("words")
-    bag = known_bag or word_marks.learn_vocabulary(images, seed, n_jobs)
-    chosen: list[KindWords] | None = None
-    if bag is not None:
-        found = word_marks.find_words(bag, images, n_jobs)
-        histograms = np.stack([word_marks.count_words(f, bag.n_words) for f in found])
-        chosen = word_marks.choose_words(histograms, index, len(kinds), n_jobs)
-    entries = []
-    for k, kind in enumerate(kinds):
-        entry: dict[str, Any] = {"kind": kind, "windows": [m.__dict__ for m in windows[k]]}
-        if bag is not None and chosen is not None:
-            rows = np.flatnonzero(index == k)[:N_HEAT]
-            entry |= _write_words(images, found, chosen[k], index == k, draft.shelf)
-            entry["heat"] = [
-                {"specimen": int(ids[i]), "picture": picture, "width": width, "height": height}
-                for i, picture, (width, height) in _write_heat(
-                    images, found, chosen[k], rows, draft.shelf, n_jobs
-                )
-            ]
-        entries.append(entry)
-    settings = {"kinds": entries, "files": names, "measured": MEASURED, "bag": None}
-    if bag is not None and chosen is not None:
-        arrays["heat"] = np.stack([words.heat for words in chosen])
+    entries: list[dict[str, Any]] = [
+        {"kind": kind, "windows": [mark.__dict__ for mark in own]}
+        for kind, own in zip(sample.kinds, marks, strict=True)
+    ]
+    settings: dict[str, Any] = {
+        "kinds": entries, "files": names, "measured": windows.MEASURED, "bag": None
+    }  # fmt: skip
+    work.progress("weighing visual words", 0, 1)
+    own_bag = None if found.stack is None else found.stack.descriptors_.get("words")
+    bag = own_bag or words.learn_vocabulary(images, work.seed, work.n_jobs)
+    chosen = None if bag is None else _choose_words(work, sample, images, bag, entries)
+    if chosen is not None:
+        arrays["heat"] = np.stack([own.heat for own in chosen])
         settings["bag"] = "stack"
-        if known_bag is None:
+        if own_bag is None and bag is not None:
             parts, settings["bag"] = _pack_bag(bag)
             arrays |= parts
-    files.write_model(draft, files.MARKS, arrays, settings)
-    return {
-        shown["picture"] for entry in entries for name in ("words", "heat")
-        for shown in entry.get(name, ())
-    }  # fmt: skip
+    files.write_model(work.draft, FILE, arrays, settings)
+    for entry in entries:
+        for shown in (*entry.get("words", ()), *entry.get("heat", ())):
+            work.pictures.add(shown["picture"])
 
 
-def draw_sample(
-    kinds: Sequence[str | None], X: np.ndarray
-) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the kinds, and the kind's number and the specimen of each row of the sample."""
+def _choose_words(
+    work: Workspace,
+    sample: Sample,
+    images: Sequence[Image.Image],
+    bag: BagOfWords,
+    entries: list[dict[str, Any]],
+) -> list[KindWords] | None:
+    """Choose the visual words of each kind, and add them with their pictures to its entry."""
+    found = words.find_words(bag, images, work.n_jobs)
+    histograms = np.stack([words.count_words(f, bag.n_words) for f in found])
+    chosen = words.choose_words(histograms, sample.kind_of, len(sample.kinds), work.n_jobs)
+    if chosen is None:
+        return None
+    for k, entry in enumerate(entries):
+        own = np.flatnonzero(sample.kind_of == k)[:N_HEAT]
+        shelf = work.draft.shelf
+        entry |= _write_words(images, found, chosen[k], sample.kind_of == k, shelf)
+        entry["heat"] = [
+            {
+                "specimen": int(sample.ids[i]),
+                "picture": picture,
+                "width": width,
+                "height": height,
+            }
+            for i, picture, (width, height) in _write_heat(
+                images, found, chosen[k], own, shelf, work.n_jobs
+            )
+        ]
+    return chosen
+
+
+def draw_sample(kinds: Sequence[str | None], X: np.ndarray) -> Sample:
+    """Return the specimens of each kind that marks are found on."""
     labels = np.array(["" if kind is None else kind for kind in kinds])
     is_known = np.array([kind is not None for kind in kinds])
     names = sorted({kind for kind in kinds if kind is not None})
@@ -133,8 +163,8 @@ def draw_sample(
     chosen = [
         choose_exemplars(X, np.flatnonzero(is_known & (labels == name)), n_each) for name in names
     ]
-    index = np.repeat(np.arange(len(names)), [len(rows) for rows in chosen])
-    return names, index, np.array([i for rows in chosen for i in rows], dtype=np.int64)
+    index = np.repeat(np.arange(len(names)), [len(own) for own in chosen])
+    return Sample(names, index, np.array([i for own in chosen for i in own], dtype=np.int64))
 
 
 def read_known_windows(folder: Path | None) -> dict[str, np.ndarray]:
@@ -148,36 +178,20 @@ def read_known_windows(folder: Path | None) -> dict[str, np.ndarray]:
         return dict(zip(settings["files"], arrays["outputs"], strict=True))
 
     try:
-        return files.read_model(folder, files.MARKS, "marks", make)
+        return files.read_model(folder, FILE, "marks", make)
     except GuideError:
         return {}
 
 
-def open_marks(folder: Path, n_specimens: int) -> Marks | None:
+def open_part(edition: Path, about: dict[str, Any]) -> Marks | None:
     """Return the marks of a guide, every value checked; None for a guide without."""
-    if not (folder / f"{files.MARKS}.json").exists():
+    if not (edition / f"{FILE}.json").exists():
         return None
 
     def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Marks:
-        return _read_marks(arrays, settings, n_specimens)
+        return _read_marks(arrays, settings, about["n_specimens"])
 
-    return files.read_model(folder, files.MARKS, "marks", make)
-
-
-def see_marks(
-    marks: Marks, kind: str, image: Image.Image, network: Network, stack: FeatureStack | None
-) -> SeenMarks:
-    """Say which marks of a kind a new picture shows, and where."""
-    own = marks.kinds[kind]
-    seen: tuple[SeenMark, ...] = ()
-    if marks.maps is not None:
-        seen = window_marks.see_window_marks(own.windows, marks.maps, network, image)
-    bag = stack.descriptors_["words"] if marks.uses_stack and stack is not None else marks.bag
-    heat = None
-    if bag is not None and marks.heat is not None:
-        (found,) = word_marks.find_words(bag, [image], 1)
-        heat = word_marks.spread_heat(found, marks.heat[list(marks.kinds).index(kind)])
-    return SeenMarks(kind, seen, heat)
+    return files.read_model(edition, FILE, "marks", make)
 
 
 def _open_picture(out: Path, record: Measured) -> Image.Image:
@@ -195,42 +209,40 @@ def _open_picture(out: Path, record: Measured) -> Image.Image:
 def _write_words(
     images: Sequence[Image.Image],
     found: Sequence[FoundWords],
-    words: KindWords,
+    own: KindWords,
     is_kind: np.ndarray,
     shelf: Shelf,
 ) -> dict[str, Any]:
     """Write windows of the heaviest words; return what is said of them."""
     entries = []
-    for word in np.argsort(-words.weights, kind="stable")[: word_marks.N_MARKS]:
-        if words.weights[word] <= 0:
+    for word in np.argsort(-own.weights, kind="stable")[: words.N_MARKS]:
+        if own.weights[word] <= 0:
             break
-        rows = np.flatnonzero(is_kind != words.lacks[word]).tolist()
-        patches = word_marks.cut_patches(
-            [images[i] for i in rows], [found[i] for i in rows], int(word)
-        )
+        rows = np.flatnonzero(is_kind != own.lacks[word]).tolist()
+        patches = words.cut_patches([images[i] for i in rows], [found[i] for i in rows], int(word))
         entries.append(
             {
                 "number": int(word),
-                "lacks": bool(words.lacks[word]),
-                "weight": float(words.weights[word]),
+                "lacks": bool(own.lacks[word]),
+                "weight": float(own.weights[word]),
                 "n_patches": len(patches),
                 "picture": shelf.keep("marks", encode_patches(patches), "png"),
             }
         )
-    path = {"path": words.path, "enough": words.enough, "n_words": len(words.weights)}
+    path = {"path": own.path, "enough": own.enough, "n_words": len(own.weights)}
     return {"words": entries, **path}
 
 
 def _write_heat(
     images: Sequence[Image.Image],
     found: Sequence[FoundWords],
-    words: KindWords,
+    own: KindWords,
     rows: np.ndarray,
     shelf: Shelf,
     n_jobs: int,
 ) -> Iterator[tuple[int, str, tuple[int, int]]]:
     def write(i: int) -> tuple[int, str, tuple[int, int]]:
-        drawn = draw_heat(images[i], word_marks.spread_heat(found[i], words.heat))
+        drawn = draw_heat(images[i], words.spread_heat(found[i], own.heat))
         return i, shelf.keep("marks", encode_jpeg(drawn), "jpg"), drawn.size
 
     yield from map_in_order(write, rows, n_jobs=n_jobs)

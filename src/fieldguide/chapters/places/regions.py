@@ -6,17 +6,18 @@ Thumbnails are large enough: the network's last map is coarser than they are.
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
+from safetensors.numpy import load, save
 
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import EmbedderError
 from fieldguide.features.network import MapNetwork
-from fieldguide.guide.gather import Progress
-from fieldguide.guide.journal import Journal
+from fieldguide.guide.journal import Kept
 from fieldguide.guide.measure import BATCH_SIZE, SMALL_PX, picture_names
+from fieldguide.guide.workspace import Workspace
 from fieldguide.locate import Regions, border_contrast, region_features, superpixels
 
 N_REGIONS, CUT_PX = 40, 96
@@ -65,7 +66,7 @@ class Cutter:
         return CutPicture(regions, rows, border_contrast(small, regions).astype(np.float32))
 
 
-def open_cutter(embedder: str | os.PathLike | None) -> Cutter | None:
+def open_cutter(embedder: str | None) -> Cutter | None:
     """Return a cutter, or None where the network has no map of places."""
     try:
         return Cutter(embedder)
@@ -73,39 +74,47 @@ def open_cutter(embedder: str | os.PathLike | None) -> Cutter | None:
         return None
 
 
-def cut_missing(
-    pictures: Sequence[str],
-    folder: Path,
-    cutter: Cutter,
-    journal: Journal,
-    n_jobs: int,
-    progress: Progress,
-) -> set[str]:
-    """Cut the thumbnails that are not in the journal yet; return the pictures that now are.
+def cut_missing(work: Workspace, pictures: Sequence[str], cutter: Cutter) -> Kept:
+    """Cut the thumbnails that were not cut before; return the regions of all.
 
     ``pictures`` are digests; a thumbnail that cannot be read is left out.
     """
-    known = journal.region_pictures()
-    todo = [picture for picture in pictures if picture not in known]
+    kept = work.journal.kept("regions")
+    done = set(kept)
+    todo = [picture for picture in pictures if picture not in done]
     batches = [todo[i : i + BATCH_SIZE] for i in range(0, len(todo), BATCH_SIZE)]
+    folder = work.draft.root
 
-    def cut(batch: list[str]) -> list[tuple[str, Any, Any, Any]]:
+    def cut(batch: list[str]) -> list[tuple[str, bytes]]:
         return [part for picture in batch for part in _cut_one(folder, picture, cutter)]
 
     n_done = len(pictures) - len(todo)
-    progress("looking at regions", n_done, len(pictures))
-    for found, batch in zip(map_in_order(cut, batches, n_jobs=n_jobs), batches, strict=True):
-        journal.write_regions(found)
+    work.progress("looking at regions", n_done, len(pictures))
+    found = map_in_order(cut, batches, n_jobs=work.n_jobs)
+    for parts, batch in zip(found, batches, strict=True):
+        kept.write(parts)
         n_done += len(batch)
-        progress("looking at regions", n_done, len(pictures))
-    return journal.region_pictures() & set(pictures)
+        work.progress("looking at regions", n_done, len(pictures))
+    return kept
 
 
-def _cut_one(folder: Path, picture: str, cutter: Cutter) -> list[tuple[str, Any, Any, Any]]:
+def pack_regions(labels: np.ndarray, rows: np.ndarray, contrast: np.ndarray) -> bytes:
+    """Return a label map, and the rows and the contrast of its regions, as bytes."""
+    parts = {"labels": labels.astype(np.uint16), "rows": rows, "contrast": contrast}
+    return save({name: np.ascontiguousarray(part) for name, part in parts.items()})
+
+
+def unpack_regions(data: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what :func:`pack_regions` was given."""
+    parts = load(data)
+    return parts["labels"], parts["rows"], parts["contrast"]
+
+
+def _cut_one(folder: Path, picture: str, cutter: Cutter) -> list[tuple[str, bytes]]:
     try:
         with Image.open(folder / picture_names(picture, False)[0]) as opened:
             image = opened.convert("RGB")
     except OSError:
         return []
     regions, rows, contrast = cutter.cut(image)
-    return [(picture, regions.labels, rows, contrast)]
+    return [(picture, pack_regions(regions.labels, rows, contrast))]

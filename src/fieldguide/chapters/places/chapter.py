@@ -13,7 +13,7 @@ largest.
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,14 +22,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
+from fieldguide.chapters.places.regions import (
+    CutPicture,
+    cut_missing,
+    open_cutter,
+    unpack_regions,
+)
 from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
-from fieldguide.guide.catalogue import Catalogue
-from fieldguide.guide.editions import Draft
-from fieldguide.guide.gather import Progress
-from fieldguide.guide.journal import Journal
-from fieldguide.guide.regions import CutPicture, cut_missing, open_cutter
+from fieldguide.guide import register, specimens
+from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import Kind, Located, Place
+from fieldguide.guide.workspace import Workspace
 from fieldguide.locate import Regions, to_regions, trace_outlines
 from fieldguide.locate.alternation import draw_weights, select_regions
 from fieldguide.locate.contrast import stand_out
@@ -38,6 +42,8 @@ from fieldguide.locate.region_problem import RowProblem
 from fieldguide.locate.simplex import find_caps
 from fieldguide.svm.functions import LinearFunctions, read_functions
 
+NAME = "places"
+FILE = "models/places"
 VERSION = 1  # raise it when places are found in another way: earlier ones are then not kept
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
@@ -58,6 +64,25 @@ class PlaceModel(NamedTuple):
     functions: LinearFunctions  # one for each kind, on the rows of regions
     of_picture: dict[str, Located]  # by the digest of a picture
 
+    def answer(self, sighting: Sighting) -> Located | None:
+        """Return where the likeliest kind shows; None where it was not looked at."""
+        kind = sighting.kinds[0][0]
+        cut = self.cut(sighting) if kind in self.kinds else None
+        return None if cut is None else self.locate(cut, kind)
+
+    def cut(self, sighting: Sighting) -> CutPicture | None:
+        """Return the regions of a new image; None with a network without a map of places."""
+        return sighting.keep(NAME, lambda: self._cut(sighting))
+
+    def _cut(self, sighting: Sighting) -> CutPicture | None:
+        models = sighting.models
+        cutter = models.keep(NAME, lambda: open_cutter(models.embedder))
+        if cutter is None:
+            return None
+        if cutter.n_columns != self.functions.n_features:
+            raise GuideError("The places do not fit the network; build the guide again.")
+        return cutter.cut(sighting.image)
+
     def locate(self, cut: CutPicture, kind: str) -> Located:
         """Return where in a picture a kind shows; KeyError for a kind that was not looked at."""
         if kind not in self.kinds:
@@ -67,43 +92,30 @@ class PlaceModel(NamedTuple):
         return find_places(kind, cut.regions, scores, cut.contrast)
 
 
-def stage_places(
-    draft: Draft,
-    earlier: Path | None,
-    embedder: str | None,
-    network: str,
-    journal: Journal,
-    progress: Progress,
-    *,
-    seed: int,
-    n_jobs: int,
-) -> None:
-    """Learn the places of the draft's kinds and write them, where there is a way to.
-
-    ``earlier`` is the folder of the earlier guide's edition.
-    """
-    catalogue = Catalogue(draft.folder / files.CATALOGUE)
-    kinds, digests = catalogue.kinds(), catalogue.digests()
-    catalogue.close()
+def build(work: Workspace) -> None:
+    """Learn the places of the kinds and write them, where there is a way to."""
+    if not work.settings.marks:
+        return
+    kinds: tuple[Kind, ...] = work.built[register.NAME]
+    digests = [record.digest for record in work.built[specimens.NAME].records]
     sample = choose_sample(kinds, len(digests))
     if len(sample) < 2:
         return
     pictures = {kind.name: [digests[i] for i in ids] for kind, ids in sample}
-    questions = [(kind.name, choose_negatives(kind, pictures, seed)) for kind, _ in sample]
-    inputs = _digest(network, seed, pictures, questions)
-    if earlier is not None and _keep_earlier(earlier, draft, inputs):
+    questions = [(kind.name, choose_negatives(kind, pictures, work.seed)) for kind, _ in sample]
+    inputs = _digest(work.network.name, work.seed, pictures, questions)
+    if work.earlier.folder is not None and _keep_earlier(work.earlier.folder, work.draft, inputs):
         return
-    cutter = open_cutter(embedder)
+    cutter = open_cutter(work.settings.embedder)
     if cutter is None:
         return
     every = list(dict.fromkeys(digest for each in pictures.values() for digest in each))
     # Another number of threads may sum in another order.
     with threadpool_limits(1, "blas"):
-        known = cut_missing(every, draft.root, cutter, journal, n_jobs, progress)
-        bags = _Bags([picture for picture in every if picture in known], journal)
-        model = _learn(questions, pictures, bags, n_jobs, progress)
+        cut = cut_missing(work, every, cutter)
+        model = _learn(questions, pictures, _Bags([p for p in every if p in cut], cut), work)
     if model is not None:
-        save_places(model, draft, inputs)
+        save_places(model, work.draft, inputs)
 
 
 def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, tuple[int, ...]]]:
@@ -151,14 +163,14 @@ def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
         "kinds": list(model.kinds),
         "pictures": {digest: _to_record(found) for digest, found in model.of_picture.items()},
     }
-    files.write_model(draft, files.PLACES, arrays, settings)
+    files.write_model(draft, FILE, arrays, settings)
 
 
-def open_places(folder: Path) -> PlaceModel | None:
+def open_part(edition: Path, about: dict[str, Any]) -> PlaceModel | None:
     """Return what a guide knows of places, or None where it knows nothing."""
-    if not (folder / f"{files.PLACES}.safetensors").exists():
+    if not (edition / f"{FILE}.safetensors").exists():
         return None
-    return files.read_model(folder, files.PLACES, "places", _from_state)
+    return files.read_model(edition, FILE, "places", _from_state)
 
 
 class _Bags:
@@ -168,18 +180,18 @@ class _Bags:
     specimens were found as well as in all.
     """
 
-    def __init__(self, pictures: Sequence[str], journal: Journal) -> None:
+    def __init__(self, pictures: Sequence[str], cut: Mapping[str, bytes]) -> None:
         self.labels: dict[str, np.ndarray] = {}
         self.rows: dict[str, np.ndarray] = {}
         self.contrast: dict[str, np.ndarray] = {}
         n_each = max(1, N_FOR_BASIS // max(len(pictures), 1))
         few = []
         for picture in pictures:
-            rows = journal.read_regions(picture)[1]
+            rows = unpack_regions(cut[picture])[1]
             few.append(rows[:: max(1, len(rows) // n_each)][:n_each])
         self.basis = find_basis(np.concatenate(few)) if few else np.empty((0, 0), np.float32)
         for picture in pictures:
-            labels, rows, contrast = journal.read_regions(picture)
+            labels, rows, contrast = unpack_regions(cut[picture])
             self.labels[picture], self.rows[picture] = labels, rows @ self.basis
             self.contrast[picture] = contrast
 
@@ -194,8 +206,7 @@ def _learn(
     questions: Sequence[tuple[str, list[str]]],
     pictures: dict[str, list[str]],
     bags: _Bags,
-    n_jobs: int,
-    progress: Progress,
+    work: Workspace,
 ) -> PlaceModel | None:
     """Learn the function of each kind, and find its places in its own exemplars."""
 
@@ -216,13 +227,13 @@ def _learn(
         return (bags.basis @ function[0], function[1]), shown
 
     known, functions, of_picture = [], [], {}
-    answers = map_in_order(learn, questions, n_jobs=n_jobs)
+    answers = map_in_order(learn, questions, n_jobs=work.n_jobs)
     for k, ((kind, _), answer) in enumerate(zip(questions, answers, strict=True), start=1):
         if answer is not None:
             known.append(kind)
             functions.append(answer[0])
             of_picture.update(answer[1])
-        progress("learning where marks are", k, len(questions))
+        work.progress("learning where marks are", k, len(questions))
     if not functions:
         return None
     coef = np.stack([w for w, _ in functions]).astype(np.float32)
@@ -269,12 +280,12 @@ def _digest(network: str, seed: int, *parts: Any) -> str:
 def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
     """Copy the places of the earlier guide if they were found from the very same; say whether."""
     try:
-        said = json.loads((earlier / f"{files.PLACES}.json").read_text(encoding="utf-8"))
-        if said["inputs"] != inputs or open_places(earlier) is None:
+        said = json.loads((earlier / f"{FILE}.json").read_text(encoding="utf-8"))
+        if said["inputs"] != inputs or open_part(earlier, {}) is None:
             return False
     except (OSError, ValueError, KeyError, TypeError, GuideError):
         return False
-    for name in (f"{files.PLACES}.safetensors", f"{files.PLACES}.json"):
+    for name in (f"{FILE}.safetensors", f"{FILE}.json"):
         shutil.copyfile(earlier / name, draft.new(name))
     return True
 

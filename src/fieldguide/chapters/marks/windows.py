@@ -12,7 +12,7 @@ a few more specimens rightly but cannot be read.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +20,12 @@ from PIL import Image
 
 from fieldguide._parallel import map_in_order
 from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
-from fieldguide.features.network import N_CLASSES, SIX, Box, Network, find_square
+from fieldguide.features.network import N_CLASSES, SIX, Box, find_square
 from fieldguide.features.vocabulary import class_names
-from fieldguide.guide.gather import Progress
-from fieldguide.guide.journal import Journal
+from fieldguide.guide.journal import pack_row, unpack_row
+from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import SeenMark, WindowMark
+from fieldguide.guide.workspace import Workspace
 from fieldguide.select import ConcertClassifier
 
 WINDOWS = tuple(SIX)
@@ -43,40 +44,32 @@ class WindowVotes(NamedTuple):
 
 
 def measure_windows(
-    read: Callable[[int], Image.Image],
+    work: Workspace,
+    images: Sequence[Image.Image],
     names: Sequence[str],
-    network: Network,
-    journal: Journal,
     known: dict[str, np.ndarray],
-    *,
-    n_jobs: int,
-    progress: Progress,
 ) -> np.ndarray:
     """Return the outputs in all windows but the whole, (n, 5000), each picture looked at once.
 
-    ``names`` are those of the pictures, as path, NUL, stamp; ``read`` takes a place among them.
-    What an interrupted build wrote into the journal, or what is ``known``, is not measured again.
+    ``names`` are those of the pictures, as path, NUL, stamp. What an interrupted build kept in the
+    journal, or what is ``known``, is not measured again.
     """
-    rows = dict(known)
-    for name in names:
-        row = journal.read_row(name, "windows")
-        if row is not None:
-            rows[name] = row
+    network, kept = work.network, work.journal.kept("windows")
+    rows = known | {name: unpack_row(kept[name]) for name in kept}
     todo = [i for i, name in enumerate(names) if name not in rows]
     n, n_done = len(names), len(names) - len(todo)
 
     def look(i: int) -> tuple[str, np.ndarray]:
         # One picture is one batch, so that the answer does not depend on the others.
-        image = read(i)
-        crops = np.stack([network.crop(image, SIX[window]) for window in MEASURED])
+        crops = np.stack([network.crop(images[i], SIX[window]) for window in MEASURED])
         return names[i], np.asarray(network.run(crops).logits, dtype=np.float32).ravel()
 
-    progress("looking for marks", n_done, n)
-    for name, row in map_in_order(look, todo, n_jobs=n_jobs):
-        journal.write_rows([(name, row)], "windows")
+    work.progress("looking for marks", n_done, n)
+    for name, row in map_in_order(look, todo, n_jobs=work.n_jobs):
+        kept[name] = pack_row(row)
         rows[name] = row
         n_done += 1
-        progress("looking for marks", n_done, n)
+        work.progress("looking for marks", n_done, n)
     return np.stack([rows[name] for name in names])
 
 
@@ -124,16 +117,15 @@ def list_window_marks(
 
 
 def see_window_marks(
-    marks: Sequence[WindowMark], maps: MonotoneMaps, network: Network, image: Image.Image
+    marks: Sequence[WindowMark], maps: MonotoneMaps, sighting: Sighting
 ) -> tuple[SeenMark, ...]:
     """Say how much of each mark a new picture shows."""
     looked = sorted({window for mark in marks for window, _ in mark.windows}, key=WINDOWS.index)
     if not looked:
         return ()
-    logits = network.run(np.stack([network.crop(image, SIX[w]) for w in looked])).logits
-    assert logits is not None
     every = maps.centre.reshape(len(WINDOWS), N_CLASSES).copy()
-    every[[WINDOWS.index(window) for window in looked]] = logits
+    for window, outputs in zip(looked, sighting.see(*looked), strict=True):
+        every[WINDOWS.index(window)] = outputs.logits
     values = maps.apply(every.ravel())
     place = {name: c for c, name in enumerate(class_names())}
     seen = []
@@ -142,7 +134,7 @@ def see_window_marks(
         weights = np.array([weight for _, weight in mark.windows])
         vote = float(_average_votes(values[None, columns], weights, mark.lacks)[0])
         is_shown = vote >= (mark.typical + mark.elsewhere) / 2
-        box = find_seen_box(mark.windows[0][0], *image.size)
+        box = find_seen_box(mark.windows[0][0], *sighting.image.size)
         seen.append(SeenMark(mark, vote, is_shown, box))
     return tuple(seen)
 

@@ -1,0 +1,45 @@
+"""The chapters of a guide, in the order in which they are built.
+
+A chapter is one thing that a guide says. It knows the workspace, and the chapters that it reads
+from, by name.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from fieldguide.guide import annotation, key, register, rows, specimens, trees, visual_words, words
+from fieldguide.guide.workspace import Workspace
+
+# In fieldguide.chapters: each a folder that may be deleted together with its name here.
+OPTIONAL = ("marks", "places")
+
+
+class Chapter(Protocol):
+    """What every chapter has: usually a module."""
+
+    NAME: str
+
+    def build(self, work: Workspace) -> None:
+        """Compute and write this chapter, and hand what others need to ``work.built``."""
+
+
+class OptionalChapter(Chapter, Protocol):
+    """A chapter that a guide can do without."""
+
+    def open_part(self, edition: Path, about: dict[str, Any]) -> Any:
+        """Return what the edition holds of this chapter; None where it holds nothing."""
+
+
+def list_chapters() -> Sequence[Chapter]:
+    """Return all chapters in the order in which they are built."""
+    core = (specimens, rows, annotation, words, trees, key, register, visual_words)
+    return [*core, *map(load_chapter, OPTIONAL)]
+
+
+@cache
+def load_chapter(name: str) -> Any:
+    """Return an optional chapter."""
+    return import_module(f"fieldguide.chapters.{name}")

@@ -1,0 +1,75 @@
+"""The guide that stands in the folder already: what it has measured is not measured again."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldguide.errors import GuideError
+from fieldguide.guide import folder as files
+from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.measure import Measured, picture_names
+
+
+class Earlier:
+    """An earlier guide of the same folder; empty where there is none that can be used."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue | None,
+        features: dict[str, np.ndarray],
+        info: dict[str, Any] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.info = info or {}
+        self.folder = folder  # of its edition; None without an earlier guide
+        self._catalogue = catalogue
+        self._features = features
+        self._rows = catalogue.stamps() if catalogue else {}
+        self.failed = catalogue.failed() if catalogue else {}  # reasons, by path, NUL, stamp
+
+    @classmethod
+    def open(cls, out: Path, measure_settings: str) -> "Earlier":
+        """Open what is in ``out``; nothing is there when it was measured otherwise, or damaged."""
+        try:
+            info = files.read_info(out)
+            if info.get("measure_settings") != measure_settings:
+                return cls(None, {})
+            folder = files.find_edition(out, info)
+            catalogue = Catalogue(folder / files.CATALOGUE)
+            n = info["n_specimens"]
+            features = {name: files.read_features(folder, name, n) for name in info["features"]}
+        except GuideError:
+            return cls(None, {})
+        return cls(catalogue, features, info, folder)
+
+    def pictures(self) -> dict[str, tuple[str, str]]:
+        """Return the addresses of thumbnail and picture of every file, as path, NUL, stamp."""
+        if self._catalogue is None:
+            return {}
+        names = [picture_names(*pair) for pair in self._catalogue.thumbnails()]
+        return {file: names[row] for file, row in self._rows.items()}
+
+    def read(self, path: str, stamp: str) -> Measured:
+        """Return what was measured of a file that was seen."""
+        reason = self.failed.get(f"{path}\0{stamp}")
+        if reason is not None:
+            return Measured(path, stamp, reason=reason)
+        assert self._catalogue is not None
+        row = self._rows[f"{path}\0{stamp}"]
+        arrays = {
+            name: np.array(self._features[name][row]) if name in self._features else None
+            for name in ("properties", "embedding", "logits")
+        }
+        return self._catalogue.measured(row, arrays)
+
+    def row(self, file: str) -> np.ndarray | None:
+        """Return the row of a file (path, NUL, stamp), or None."""
+        if "rows" not in self._features or file not in self._rows:
+            return None
+        return np.array(self._features["rows"][self._rows[file]])
+
+    def close(self) -> None:
+        """Let go of the catalogue."""
+        if self._catalogue:
+            self._catalogue.close()

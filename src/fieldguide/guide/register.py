@@ -1,0 +1,84 @@
+"""The register: branches, kinds and specimens as records, and the catalogue that holds them."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from fieldguide.describe import DescribedTree
+from fieldguide.features.words import YES, AttributeMatrix
+from fieldguide.guide import folder as files
+from fieldguide.guide import key, rows, specimens, trees, words
+from fieldguide.guide.catalogue import write_catalogue
+from fieldguide.guide.key import Answers
+from fieldguide.guide.specimens import Table
+from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
+from fieldguide.guide.views import Kind
+from fieldguide.guide.workspace import Workspace
+
+NAME = "register"
+
+
+def build(work: Workspace) -> None:
+    """Write the catalogue, and hand the kinds to the chapters after this one."""
+    work.progress("writing the guide", 0, 1)
+    table: Table = work.built[specimens.NAME]
+    X: np.ndarray = work.built[rows.NAME].X
+    matrix: AttributeMatrix = work.built[words.NAME]
+    described: DescribedTree = work.built[trees.NAME]
+    said: Answers = work.built[key.NAME]
+    shows = matrix.scores >= YES
+    branches = make_branches(described, X, table.kinds)
+    kinds: tuple[Kind, ...] = make_kinds(
+        table.kinds, said.kinds, X, shows, matrix.names, described.labels
+    )
+    write_catalogue(
+        work.draft.new(files.CATALOGUE),
+        _list_specimens(table, described, said, _find_typical(X, table, described)),
+        list(zip(matrix.names, matrix.sources, strict=True)),
+        ((int(i), int(j), float(matrix.scores[i, j])) for i, j in np.argwhere(shows)),
+        branches,
+        kinds,
+        table.failed,
+    )
+    work.built[NAME] = kinds
+    confusions = count_confusions(table.kinds, said.kinds).items()
+    stacked = ["rows"] if work.built[rows.NAME].stack else []
+    work.info |= {
+        "n_kinds": len(kinds),
+        "n_branches": len(branches) - 1,
+        "features": [*sorted(table.features), "attributes", *stacked],
+        "confusions": [
+            [kind, answer, n]
+            for (kind, answer), n in sorted(confusions, key=lambda pair: (-pair[1], pair[0]))
+        ],
+    }
+
+
+def _find_typical(X: np.ndarray, table: Table, described: DescribedTree) -> np.ndarray:
+    """Return how like each specimen is to its kind, or to its branch where it has none."""
+    pairs = zip(table.kinds, described.labels, strict=True)
+    return typicality(X, np.array([f"\0{b}" if k is None else k for k, b in pairs]))
+
+
+def _list_specimens(
+    table: Table, described: DescribedTree, said: Answers, typical: np.ndarray
+) -> list[tuple[Any, ...]]:
+    return [
+        (
+            i,
+            record.path,
+            record.stamp,
+            record.digest,
+            table.kinds[i],
+            record.width,
+            record.height,
+            record.has_large,
+            json.dumps(record.keywords, ensure_ascii=False),
+            int(described.labels[i]),
+            said.kinds[i],
+            said.sure[i],
+            float(typical[i]),
+        )
+        for i, record in enumerate(table.records)
+    ]

@@ -1,0 +1,104 @@
+"""A sighting: all that is known of one new image, decoded once, each thing computed once."""
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from PIL import Image
+
+from fieldguide.collection import read_picture, to_rgb_array
+from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.features.network import SIX, Outputs
+from fieldguide.features.properties import measure_properties
+from fieldguide.guide.measure import LARGE_PX
+from fieldguide.guide.models import Models
+from fieldguide.guide.summaries import normalise_rows
+
+Value = TypeVar("Value")
+
+
+class Sighting:
+    """One new image, as a guide sees it. Whatever is asked for is computed then, and kept.
+
+    Make one with :meth:`Guide.look`.
+
+    Attributes
+    ----------
+    image : PIL.Image.Image
+        Upright 8-bit RGB; smaller than the file where that is large.
+    size : (int, int)
+        Width and height of the upright picture in the file.
+    """
+
+    def __init__(self, source: Any, models: Models) -> None:
+        self.image, self.size = _read_image(source)
+        self.models = models
+        self._seen: dict[str, Outputs] = {}
+        self._kept: dict[str, Any] = {}
+
+    def see(self, *windows: str) -> list[Outputs]:
+        """Return what the network says of some of its six windows, a row each."""
+        network = self.models.network
+        new = [window for window in windows if window not in self._seen]
+        if new:
+            outputs = network.run(np.stack([network.crop(self.image, SIX[w]) for w in new]))
+            for k, window in enumerate(new):
+                logits = None if outputs.logits is None else outputs.logits[[k]]
+                self._seen[window] = Outputs(outputs.embedding[[k]], logits)
+        return [self._seen[window] for window in windows]
+
+    def keep(self, name: str, compute: Callable[[], Value]) -> Value:
+        """Return what a chapter computes of the image; the second time, the same again."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
+
+    @cached_property
+    def properties(self) -> np.ndarray:
+        """What the picture is like, (1, n_properties)."""
+        return measure_properties(np.asarray(self.image), self.image.size)[None]
+
+    @cached_property
+    def row(self) -> np.ndarray:
+        """What it is compared by, (1, n_columns), as the specimens have theirs."""
+        models = self.models
+        embedding = self.see("whole")[0].embedding
+        if models.stack is not None:
+            row = models.stack.describe([self.image], embedding)
+        else:
+            row = normalise_rows(embedding)
+        if row.shape[1] != models.rows.shape[1]:
+            raise GuideError(
+                f"The network gives {row.shape[1]} numbers and the guide has "
+                f"{models.rows.shape[1]}; use the network that the guide was built with."
+            )
+        return row
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[str, float], ...]:
+        """Every kind with its probability, most probable first; () without a key."""
+        key = self.models.key
+        if key is None:
+            return ()
+        probability = key.predict_proba(self.row)[0]
+        order = np.argsort(-probability, kind="stable")
+        return tuple((str(key.classes_[k]), float(probability[k])) for k in order)
+
+
+def _read_image(source: Any) -> tuple[Image.Image, tuple[int, int]]:
+    """Return an image, and its size in the file, from a path, bytes, Pillow image or array."""
+    if isinstance(source, (bytes, str, os.PathLike)):
+        try:
+            picture = read_picture(source, at_least_px=LARGE_PX)
+        except UnreadableImageError as error:
+            if isinstance(source, bytes):
+                raise
+            raise UnreadableImageError(f"{os.fspath(source)!r} cannot be used: {error}.") from None
+        return picture.image, (picture.width, picture.height)
+    try:
+        image = Image.fromarray(to_rgb_array(source))
+    except CollectionError as error:
+        raise UnreadableImageError(str(error)) from None
+    return image, image.size

@@ -1,0 +1,102 @@
+"""What the chapters of one build share, and the settings that it depends on."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fieldguide.collection import Collection
+from fieldguide.features.network import Network
+from fieldguide.guide.earlier import Earlier
+from fieldguide.guide.editions import Draft
+from fieldguide.guide.faults import explained_faults
+from fieldguide.guide.journal import Journal
+
+MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a build depends on besides the collection."""
+
+    seed: int = 0
+    embedder: str | None = None
+    n_jobs: int = -1
+    title: str | None = None
+    features: str = "auto"
+    key: str = "ova"
+    tree: str = "auto"
+    marks: bool = True
+    recipe: str | None = None  # of the demonstration: which code drew it
+
+
+@dataclass
+class Workspace:
+    """Everything that a build shares.
+
+    Attributes
+    ----------
+    collection : Collection
+    settings : Settings
+    network : Network
+    journal : Journal
+        What has been measured so far; a chapter keeps its own with ``journal.kept(name)``.
+    draft : Draft
+        The edition that is being written: ``draft.new(name)`` is a place for a file,
+        ``draft.shelf`` takes pictures.
+    earlier : Earlier
+        The guide that stands in the folder already.
+    progress : callable
+        Takes (what is being done, how many are done, how many there are).
+    built : dict
+        What each chapter hands to those after it, by its name.
+    info : dict
+        What becomes guide.json; each chapter adds its own.
+    pictures : set of str
+        Addresses of pictures that are no specimen's.
+    """
+
+    collection: Collection
+    settings: Settings
+    network: Network
+    journal: Journal
+    draft: Draft
+    earlier: Earlier
+    progress: Progress
+    built: dict[str, Any] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
+    pictures: set[str] = field(default_factory=set)
+
+    @property
+    def seed(self) -> int:
+        """Of everything random."""
+        return self.settings.seed
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads; the guide does not depend on it."""
+        return self.settings.n_jobs
+
+
+@contextmanager
+def open_workspace(
+    collection: Collection, out: Path, settings: Settings, progress: Progress
+) -> Iterator[Workspace]:
+    """Open the folder of a guide to build into; what the block wrote is published at its end."""
+    out.mkdir(parents=True, exist_ok=True)
+    progress("opening the network", 0, 1)
+    network = Network(settings.embedder)
+    measured = f"{MEASURE_VERSION} {network.name} {collection.max_pixels}"
+    with explained_faults(out), Journal(out, measured) as journal:
+        draft = Draft(out, journal)
+        earlier = Earlier.open(out, measured)
+        info = {"measure_settings": measured}
+        work = Workspace(
+            collection, settings, network, journal, draft, earlier, progress, info=info
+        )
+        yield work
+        earlier.close()
+        draft.publish(work.info, work.pictures)

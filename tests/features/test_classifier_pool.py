@@ -18,7 +18,6 @@ from fieldguide._check import InvalidArgument
 from fieldguide._random import spawn_generators
 from fieldguide.errors import EmbedderError
 from fieldguide.features import DeepFeatures
-from fieldguide.features._pool_maps import fit_maps, weighted_quantiles
 from fieldguide.features._pool_training import (
     balance,
     cluster_rows,
@@ -28,6 +27,7 @@ from fieldguide.features._pool_training import (
 )
 from fieldguide.features.classifier_pool import ELEVEN, ClassifierPool
 from fieldguide.features.network import SIX
+from fieldguide.features.pool_maps import fit_maps, weighted_quantiles
 from fieldguide.features.vocabulary import class_names
 from fieldguide.svm import primal_value
 

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
-from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
+from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.svm import Rows, share_rows, solve_linear, train_one_vs_all
 from fieldguide.svm.folds import deal_folds
 

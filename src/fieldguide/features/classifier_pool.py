@@ -10,7 +10,7 @@ Three kinds, each a column per classifier, with values in [0, 1]:
                                                                    windows × 1000 columns
 
 A monotone map, fitted on the pool's own pictures, brings each column to [0, 1]
-(:mod:`fieldguide.features._pool_maps`); for the first two it is fitted to margins of pictures that
+(:mod:`fieldguide.features.pool_maps`); for the first two it is fitted to margins of pictures that
 the SVM was not trained on.
 
 Reference: "Features in Concert: Discriminative Feature Selection meets Unsupervised Clustering",
@@ -30,7 +30,6 @@ from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError
-from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features._pool_training import (
     LinearFunctions,
     join_maps,
@@ -39,6 +38,7 @@ from fieldguide.features._pool_training import (
 )
 from fieldguide.features.hog import hog
 from fieldguide.features.network import N_CLASSES, SIX, Box, Network
+from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 
 KINDS = ("clusters", "windows", "outputs")

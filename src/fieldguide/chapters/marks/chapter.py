@@ -21,9 +21,9 @@ from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
 from fieldguide.chapters.marks.words import KindWords
 from fieldguide.errors import GuideError
 from fieldguide.features import BagOfWords
-from fieldguide.features._pool_maps import MonotoneMaps
 from fieldguide.features.bag_of_words import FoundWords
 from fieldguide.features.network import N_CLASSES
+from fieldguide.features.pool_maps import MonotoneMaps
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens

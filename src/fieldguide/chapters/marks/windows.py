@@ -19,8 +19,8 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
-from fieldguide.features._pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.network import N_CLASSES, SIX, Box, find_square
+from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide.journal import pack_row, unpack_row
 from fieldguide.guide.sighting import Sighting

@@ -12,10 +12,11 @@ from onnx import TensorProto, helper
 from PIL import Image
 from tests.guide.contents import contents
 
+from fieldguide.chapters.places import chapter as places
+from fieldguide.chapters.places.chapter import choose_negatives, choose_sample, find_places
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.guide import Guide, places
-from fieldguide.chapters.places.chapter import choose_negatives, choose_sample, find_places
+from fieldguide.guide import Guide
 from fieldguide.guide.views import Kind
 from fieldguide.locate import to_regions
 

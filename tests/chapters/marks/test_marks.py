@@ -10,16 +10,8 @@ from safetensors.numpy import load_file
 from skimage.draw import polygon2mask
 from tests.features.test_deep import make_network
 
-from fieldguide.collection import Collection
-from fieldguide.errors import GuideError
-from fieldguide.features import BagOfWords
-from fieldguide.features._pool_maps import fit_maps
-from fieldguide.features.bag_of_words import FoundWords
-from fieldguide.features.network import SIX, Network
-from fieldguide.features.vocabulary import class_names
-from fieldguide.guide import Guide
-from fieldguide.chapters.marks.heat import PAPER, draw_heat, outline_heat
 from fieldguide.chapters.marks.chapter import MOST_EACH, SAMPLE, draw_sample
+from fieldguide.chapters.marks.heat import PAPER, draw_heat, outline_heat
 from fieldguide.chapters.marks.windows import (
     MEASURED,
     WINDOWS,
@@ -34,6 +26,14 @@ from fieldguide.chapters.marks.words import (
     find_words,
     spread_heat,
 )
+from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
+from fieldguide.features import BagOfWords
+from fieldguide.features.bag_of_words import FoundWords
+from fieldguide.features.network import SIX, Network
+from fieldguide.features.pool_maps import fit_maps
+from fieldguide.features.vocabulary import class_names
+from fieldguide.guide import Guide
 from fieldguide.select import ConcertClassifier
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
 from fieldguide.datasets.boxes import Objects, write_coco_boxes
 from fieldguide.errors import CollectionError, FieldguideError
-from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
 from fieldguide.guide.views import Located, Place
 
 VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><xmin>11</xmin>

@@ -9,17 +9,27 @@ from scipy.special import softmax
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Outputs
 from fieldguide.features.words import YES
+from fieldguide.guide.answer import (
+    Answer,
+    AnswerBranch,
+    ImageMarks,
+    NamedKind,
+    Neighbour,
+    ShownWord,
+)
 from fieldguide.guide.couplets import leaf_classes
+from fieldguide.guide.marks import see_marks
 from fieldguide.guide.measure import describe_image
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import find_largest, normalise_rows
-from fieldguide.guide.views import Answer, KeyPath, Located, PathStep
+from fieldguide.guide.views import KeyPath, Located, PathStep, SeenMarks
 from fieldguide.identify import trace_path
 from fieldguide.identify.cost import cost_of_classes
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide
 
+N_KINDS = 10
 N_NEIGHBOURS = 10
 AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
 GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind alone is unsure
@@ -36,13 +46,16 @@ def answer_image(guide: "Guide", models: Models, image: Image.Image) -> Answer:
         )
     nearest = find_largest(row @ models.rows.T, min(N_NEIGHBOURS, guide.n_specimens))[0]
     kinds = name_row(models, row)
+    branch = place_row(guide, nearest)
+    seen = see_kind(models, image, kinds[0].name) if kinds else None
     return Answer(
-        kinds[:10],
-        place_row(guide, nearest),
+        kinds[:N_KINDS],
+        AnswerBranch(branch, guide.sentence(branch)),
         word_row(models, row, outputs, properties, nearest),
-        tuple(int(i) for i in nearest),
-        follow_key(guide, models, row) if guide.couplets else None,
-        locate_kind(models, image, kinds[0][0]) if kinds else None,
+        tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
+        path=follow_key(guide, models, row) if guide.couplets else None,
+        located=locate_kind(models, image, kinds[0].name) if kinds else None,
+        marks=None if seen is None else ImageMarks.from_seen(seen),
     )
 
 
@@ -53,13 +66,13 @@ def make_row(models: Models, image: Image.Image, outputs: Outputs) -> np.ndarray
     return normalise_rows(outputs.embedding)
 
 
-def name_row(models: Models, row: np.ndarray) -> tuple[tuple[str, float], ...]:
+def name_row(models: Models, row: np.ndarray) -> tuple[NamedKind, ...]:
     """Return every kind with its probability, most probable first; () without a key."""
     if models.key is None:
         return ()
     probability = models.key.predict_proba(row)[0]
     order = np.argsort(-probability, kind="stable")
-    return tuple((str(models.key.classes_[k]), float(probability[k])) for k in order)
+    return tuple(NamedKind(str(models.key.classes_[k]), float(probability[k])) for k in order)
 
 
 def locate_kind(models: Models, image: Image.Image, kind: str) -> Located | None:
@@ -70,18 +83,31 @@ def locate_kind(models: Models, image: Image.Image, kind: str) -> Located | None
     return places.locate(models.cutter.cut(image), kind)
 
 
+def see_kind(models: Models, image: Image.Image, kind: str) -> SeenMarks | None:
+    """Return which marks of a kind an image shows; None where the guide knows none."""
+    marks = models.marks
+    if marks is None or kind not in marks.kinds:
+        return None
+    return see_marks(marks, kind, image, models.network, models.stack if marks.uses_stack else None)
+
+
 def follow_key(guide: "Guide", models: Models, row: np.ndarray) -> KeyPath:
     """Return the way of a row through the key, and what the answer costs."""
     key = models.key
-    number = {couplet.node: couplet.number for couplet in guide.couplets}
-    steps = trace_path(key, row)
-    end = leaf_classes(key.graph_, -1 - steps[-1].child)
+    couplets = {couplet.node: couplet for couplet in guide.couplets}
+    traced = trace_path(key, row)
+    end = leaf_classes(key.graph_, -1 - traced[-1].child)
+    steps = []
+    for step in traced:
+        couplet, side = couplets[step.node], "plus" if step.margin > 0 else "minus"
+        kinds = (couplet.minus, couplet.both, couplet.plus)
+        steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds))
     group: tuple[str, ...] = ()  # the kinds among which the row is, nine times in ten, if known
     if len(key.doubts_):
         members = key.predict_groups(row, GROUP_CONFIDENCE).members[0]
         group = tuple(str(kind) for kind in key.classes_[members])
     return KeyPath(
-        tuple(PathStep(number[s.node], s.margin, s.probability) for s in steps),
+        tuple(steps),
         tuple(str(key.classes_[k]) for k in end),
         int(key.evaluations(row)[0]),
         cost_of_classes(key.graph_),
@@ -104,7 +130,7 @@ def word_row(
     outputs: Outputs,
     properties: np.ndarray,
     nearest: np.ndarray,
-) -> tuple[tuple[str, float], ...]:
+) -> tuple[ShownWord, ...]:
     """Return the words of a new image.
 
     What the network and the picture say is measured. The owner's words, which a new image
@@ -127,4 +153,4 @@ def word_row(
                 scores[place[name]] = score
     is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
-    return tuple((measured.names[j], float(scores[j])) for j in order)
+    return tuple(ShownWord(measured.names[j], float(scores[j])) for j in order)

@@ -15,16 +15,15 @@ from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features import draw_words_plate
 from fieldguide.guide import folder as files
-from fieldguide.guide.answering import answer_image, make_row, name_row
+from fieldguide.guide.answer import Answer
+from fieldguide.guide.answering import answer_image, make_row, name_row, see_kind
 from fieldguide.guide.build import KEYS, Settings, build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
-from fieldguide.guide.marks import see_marks
 from fieldguide.guide.measure import LARGE_PX, describe_image
 from fieldguide.guide.models import Models, read_json
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import (
-    Answer,
     Branch,
     Couplet,
     Exemplar,
@@ -295,11 +294,9 @@ class Guide:
         -------
         SeenMarks, or None in a guide without marks.
         """
-        models, known = self._models, self._models.marks
-        if known is None or self.marks(kind) is None:
+        if self._models.marks is None:
             return None
-        stack = models.stack if known.uses_stack else None
-        return see_marks(known, self.find_kind(kind), _read_image(image), models.network, stack)
+        return see_kind(self._models, _read_image(image), self.find_kind(kind))
 
     def specimen(self, i: int) -> Specimen:
         """Return one specimen."""
@@ -391,6 +388,8 @@ class Guide:
         Returns
         -------
         list of Answer
+            :meth:`~fieldguide.guide.Answer.to_plain` gives the same as ``fieldguide identify
+            --json``; ``docs/answer.md`` has its fields.
 
         Raises
         ------

@@ -5,7 +5,7 @@ collection has labels; and the answers of its key. Everything here is data: no f
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -186,48 +186,44 @@ class Couplet:
 class PathStep:
     """A couplet on the way of one new image through the key."""
 
-    couplet: int  # its number
-    margin: float  # below 0 on the minus side
-    probability: float  # of the side taken, at least a half
+    couplet: Annotated[int, "number of the couplet"]
+    side: Annotated[str, '"minus" or "plus": the side taken']
+    margin: Annotated[float, "below 0 on the minus side"]
+    probability: Annotated[float, "of the side taken, at least a half"]
+    minus: Annotated[tuple[str, ...], "kinds that only go the minus way"]
+    both: Annotated[tuple[str, ...], "kinds that go both ways"]
+    plus: Annotated[tuple[str, ...], "kinds that only go the plus way"]
 
 
 @dataclass(frozen=True)
 class KeyPath:
     """The way of one new image through a key with a graph, by the likelier side each time."""
 
-    steps: tuple[PathStep, ...]
-    end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first
-    evaluations: int  # functions, or kernel values, that the key spent on its answer
-    one_vs_all: int  # what one-vs-all would spend
-    group: tuple[str, ...] = ()  # kinds among which it is, nine times in ten; () if not known
+    steps: Annotated[tuple[PathStep, ...], "the first couplet first"]
+    end: Annotated[tuple[str, ...], "the kinds left where the way ends, the likeliest first"]
+    evaluations: Annotated[int, "functions, or kernel values, that the key spent on its answer"]
+    one_vs_all: Annotated[int, "what one-vs-all would spend"]
+    group: Annotated[
+        tuple[str, ...], "kinds among which it is, nine times in ten; empty if not known"
+    ] = ()
 
 
 @dataclass(frozen=True)
 class Place:
     """A piece of a picture that speaks for a kind; coordinates in shares of width and height."""
 
-    box: tuple[float, float, float, float]  # x0, y0, x1, y1
-    outline: tuple[tuple[tuple[float, float], ...], ...]  # rings of points; a second is a hole
-    score: float  # above 0 as a rule; larger is surer
+    box: Annotated[tuple[float, float, float, float], "x0, y0, x1, y1"]
+    outline: Annotated[
+        tuple[tuple[tuple[float, float], ...], ...], "rings of points (x, y); a second is a hole"
+    ]
+    score: Annotated[float, "above 0 as a rule; larger is surer"]
 
 
 @dataclass(frozen=True)
 class Located:
     """Where in a picture a kind shows."""
 
-    kind: str
-    score: float  # of the picture
-    share: float  # of the picture that its places cover
-    places: tuple[Place, ...]  # the surest first, at least one
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the guide says of one new image."""
-
-    kinds: tuple[tuple[str, float], ...]  # most probable first; () in a guide without kinds
-    branch: int  # where it belongs in the tree
-    words: tuple[tuple[str, float], ...]  # attributes that it shows, as in words_of
-    neighbours: tuple[int, ...]  # the nearest specimens
-    path: KeyPath | None = None  # the way through the key; None for keys without a graph
-    located: Located | None = None  # what speaks for the first kind; None where it is not known
+    kind: Annotated[str, "name of the kind"]
+    score: Annotated[float, "of the picture"]
+    share: Annotated[float, "of the picture that its places cover"]
+    places: Annotated[tuple[Place, ...], "the surest first, at least one"]

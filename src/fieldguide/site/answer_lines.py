@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from fieldguide.guide.views import Answer, KeyPath
+from fieldguide.guide.answer import Answer
+from fieldguide.guide.views import KeyPath
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import display_name, is_close_call, percent, word_group, word_path
 from fieldguide.site.places import word_located
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 
-def answer_lines(guide: "Guide", answer: Answer, because: str) -> list[str]:
+def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     """Return what the image is, what else it might be, where it belongs, and why."""
     lines = []
     if answer.kinds:
@@ -20,11 +21,11 @@ def answer_lines(guide: "Guide", answer: Answer, because: str) -> list[str]:
         runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")
-    lines.append(f"in {guide.sentence(answer.branch)}")
+    lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
-    if because:
-        lines.append(f"because of: {because}")
+    if answer.marks is not None and answer.marks.because:
+        lines.append(f"because of: {answer.marks.because}")
     if answer.located is not None:
         lines.append(word_located(answer.located))
     if answer.path is not None:

@@ -281,8 +281,6 @@ def identify(
     from fieldguide.errors import UnreadableImageError
     from fieldguide.guide import Guide
     from fieldguide.site.answer_lines import answer_lines
-    from fieldguide.site.marks import word_because
-    from fieldguide.site.records import answer_record
 
     opened = Guide.open(guide)
     if embedder is not None:
@@ -298,14 +296,11 @@ def identify(
             if not as_json:
                 _complain(str(error))
             continue
-        seen = opened.find_marks(image, answer.kinds[0][0]) if answer.kinds else None
-        because = "" if seen is None else word_because(seen)
         if as_json:
-            record = answer_record(opened, answer)
-            results.append({"image": str(image), **record, "because": because or None})
+            results.append({"image": str(image), "answer": answer.to_plain()})
         else:
             print(image)
-            for line in answer_lines(opened, answer, because):
+            for line in answer_lines(opened, answer):
                 print(f"  {line}")
     if as_json:
         _print_json(results)
@@ -328,8 +323,8 @@ def marks(
 
     Example: fieldguide marks photos-guide heron
     """
+    from fieldguide.chapters.marks.page import marks_lines, marks_record
     from fieldguide.guide import Guide
-    from fieldguide.site.marks import marks_lines, marks_record
 
     opened = Guide.open(guide)
     found = opened.marks(kind)
@@ -378,10 +373,10 @@ def locate(
     Example: fieldguide locate photos-guide new/*.jpg --out found.json
     """
     from fieldguide.chapters.places.boxes import compare_boxes, read_boxes
+    from fieldguide.chapters.places.page import word_located
     from fieldguide.guide import Guide
+    from fieldguide.guide.answer import to_plain
     from fieldguide.site.phrases import count
-    from fieldguide.site.places import word_located
-    from fieldguide.site.records import located_record
 
     opened = Guide.open(guide)
     if embedder is not None:
@@ -391,7 +386,7 @@ def locate(
     if out is not None:
         _write_boxes(out, found)
     if as_json:
-        _print_json([{"image": f.path, **located_record(f.located)} for f in found])
+        _print_json([{"image": f.path, "places": to_plain(f.located)} for f in found])
     elif images:
         for each in found:
             print(f"{each.path}: {each.located.kind}, {word_located(each.located)}")

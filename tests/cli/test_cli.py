@@ -70,9 +70,11 @@ def test_build_describe_identify_export(folder, tmp_path):
     image = folder / "disc" / "00.png"
     named = run("identify", guide, image)
     assert named.stdout.splitlines()[1].startswith("  disc (")
-    answer = json.loads(run("identify", guide, image, "--json").stdout)[0]
-    assert answer["kinds"][0]["name"] == "disc"
-    assert answer["neighbours"][0] == "disc/00.png"
+    (told,) = json.loads(run("identify", guide, image, "--json").stdout)
+    assert told.keys() == {"image", "answer"}
+    assert told["image"] == str(image)
+    assert told["answer"]["kinds"][0]["name"] == "disc"
+    assert told["answer"]["neighbours"][0] == {"id": 0, "path": "disc/00.png", "kind": "disc"}
 
     exported = run("export", guide, tmp_path / "site")
     assert exported.returncode == 0, exported.stderr
@@ -227,7 +229,7 @@ def test_identify_prints_the_way_through_the_key(keyed, folder):
     start = lines.index("  by the key:")
     assert lines[start + 1].startswith(("    1 − like ", "    1 + like "))
     assert lines[-1].startswith("    The likelier sides lead to ")
-    path = json.loads(run("identify", keyed, image, "--json").stdout)[0]["path"]
+    path = json.loads(run("identify", keyed, image, "--json").stdout)[0]["answer"]["path"]
     assert len(path["steps"]) == len(lines) - start - 2
     first = path["steps"][0]
     assert {*first["minus"], *first["both"], *first["plus"]} == {"disc", "stripe", "square"}
@@ -250,8 +252,8 @@ def test_marks_of_a_kind(small_guide, folder):
         for line in run("identify", small_guide.folder, image).stdout.splitlines()
         if line.startswith("  because of: ")
     )
-    answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
-    assert line == f"  because of: {answer['because']}"
+    told = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
+    assert line == f"  because of: {told['answer']['marks']['because']}"
     assert any(mark["word"] in line for mark in record["windows"])
 
 
@@ -271,12 +273,14 @@ def test_locate_tells_writes_and_compares(small_guide, folder, tmp_path):
     )
     asked = run("locate", small_guide.folder, image, "--kind", "square", "--json")
     (record,) = json.loads(asked.stdout)
-    assert record["kind"] == "square"
+    assert record["places"]["kind"] == "square"
     stored = run("locate", small_guide.folder, "--out", found)
     assert "pictures are in" in stored.stdout
     assert len(json.loads(found.read_text())["images"]) > 6
-    answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
-    x0, y0, x1, y1 = answer["located"]["places"][0]["box"]
+    (found,) = json.loads(run("locate", small_guide.folder, image, "--json").stdout)
+    (told,) = json.loads(run("identify", small_guide.folder, image, "--json").stdout)
+    assert told["answer"]["places"] == found["places"]
+    x0, y0, x1, y1 = found["places"]["places"][0]["box"]
     assert 0 <= x0 < x1 <= 1
     assert 0 <= y0 < y1 <= 1
     for wrong, message in (("--kind", "No kind of this"), ("--boxes", "There are no boxes")):
@@ -294,7 +298,7 @@ def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
     assert result.stderr.count("\n") == 1
     result = run("identify", small_guide.folder, bad, folder / "disc" / "00.png", "--json")
     assert "error" in json.loads(result.stdout)[0]
-    assert "kinds" in json.loads(result.stdout)[1]
+    assert "kinds" in json.loads(result.stdout)[1]["answer"]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_one_image_is_enough(blobs, tmp_path):
     guide = Guide.build(Collection.from_arrays(blobs[0][:1]), tmp_path / "guide", n_jobs=1)
     assert guide.n_specimens == 1
     assert guide.neighbours([0]).shape == (1, 0)
-    assert guide.identify([blobs[0][1]])[0].neighbours == (0,)
+    assert guide.identify([blobs[0][1]])[0].neighbours[0].id == 0
 
 
 def test_the_guide_does_not_depend_on_the_number_of_threads(blobs, tmp_path):

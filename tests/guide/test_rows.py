@@ -44,7 +44,7 @@ def test_a_guide_of_a_stack(stacked, blobs):
     # a picture of the collection is its own nearest neighbour
     ids = [specimen.id for specimen in opened.specimens(range(24))]
     paths = {specimen.path: specimen.id for specimen in opened.specimens(ids)}
-    assert answers[0].neighbours[0] == paths["disc/00.png"]
+    assert answers[0].neighbours[0].id == paths["disc/00.png"]
 
 
 @pytest.mark.parametrize("after", [0, 9])

@@ -9,23 +9,14 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.identify.graphs import make_dagsvm
 
+from fieldguide.chapters.places.records import Located, Place
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import UnreadableImageError
 from fieldguide.guide import Guide
+from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.couplets import make_couplets
-from fieldguide.guide.views import (
-    Answer,
-    Branch,
-    KeyPath,
-    Kind,
-    Located,
-    PathStep,
-    Place,
-    Specimen,
-    Unreadable,
-    Word,
-)
+from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
 
 
 class StandInGuide:
@@ -129,9 +120,6 @@ class StandInGuide:
     def marks(self, name):
         return self.marks_of.get(name)
 
-    def find_marks(self, image, kind):
-        return None
-
     def specimen(self, i):
         return self._specimens[i]
 
@@ -157,16 +145,25 @@ class StandInGuide:
 
     def identify(self, images):
         for image in images:
-            try:
-                with Image.open(io.BytesIO(image)) as opened:
-                    opened.load()
-            except Exception as error:
-                raise UnreadableImageError("it is not an image that can be read") from error
-        nearest = tuple(range(min(8, self.n_specimens)))
-        ranked = tuple((k.name, p) for k, p in zip(self.kinds, (0.83, 0.11, 0.04), strict=False))
-        located = locate_corner(ranked[0][0]) if ranked else None
-        answer = (ranked, self._branch_of[0], self._words_of[0], nearest, self._walk(), located)
-        return [Answer(*answer) for _ in images]
+            if isinstance(image, bytes):
+                try:
+                    with Image.open(io.BytesIO(image)) as opened:
+                        opened.load()
+                except Exception as error:
+                    raise UnreadableImageError("it is not an image that can be read") from error
+        near = self.specimens(range(min(8, self.n_specimens)))
+        ranked = [
+            NamedKind(k.name, p) for k, p in zip(self.kinds, (0.83, 0.11, 0.04), strict=False)
+        ]
+        answer = Answer(
+            tuple(ranked),
+            AnswerBranch(self._branch_of[0], self.sentence(self._branch_of[0])),
+            tuple(ShownWord(*shown) for shown in self._words_of[0]),
+            tuple(Neighbour(s.id, s.path, s.kind) for s in near),
+            path=self._walk(),
+            parts={"places": locate_corner(ranked[0].name)} if ranked else {},
+        )
+        return [answer for _ in images]
 
     def _walk(self):
         """The way by the minus side of each couplet, each call closer than the one before."""
@@ -175,7 +172,9 @@ class StandInGuide:
         steps, couplet = [], self.couplets[0]
         while True:
             n = len(steps)
-            steps.append(PathStep(couplet.number, -1.6 / (1 + n), 0.5 + 0.45 / (1 + n)))
+            sides = (couplet.minus, couplet.both, couplet.plus)
+            sure = 0.5 + 0.45 / (1 + n)
+            steps.append(PathStep(couplet.number, "minus", -1.6 / (1 + n), sure, *sides))
             if couplet.to_minus is None:
                 return KeyPath(tuple(steps), couplet.minus_end, n + 3, len(self.kinds))
             couplet = self.couplets[couplet.to_minus - 1]

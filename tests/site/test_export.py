@@ -7,8 +7,8 @@ import pytest
 
 from fieldguide.errors import FieldguideError
 from fieldguide.site import Renderer, export_site
+from fieldguide.site.chapter_pages import list_assets
 from fieldguide.site.export import MARKER
-from fieldguide.site.render import ASSETS
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_an_export_holds_every_page_asset_and_used_picture(small, tmp_path):
     assert index == tmp_path / "out" / "site" / "index.html"
     renderer = Renderer(small, live=False)
     expected = set(renderer.addresses()) | {MARKER}
-    expected |= {f"assets/{path.name}" for path in ASSETS.iterdir()}
+    expected |= {f"assets/{name}" for name in list_assets()}
     for specimen in small.specimens(range(9)):
         expected |= {specimen.thumbnail, specimen.picture}
     assert names_in(index.parent) == expected

@@ -326,7 +326,7 @@ def test_a_page_of_many_couplets_stops_and_says_so(two_hundred, monkeypatch):
 
 
 def test_the_way_is_told_in_words():
-    path = KeyPath((PathStep(1, 0.4, 0.7),), ("crab_spider",), 5, 34)
+    path = KeyPath((PathStep(1, "plus", 0.4, 0.7, (), (), ()),), ("crab_spider",), 5, 34)
     assert word_path(path, "crab_spider") == (
         "The likelier sides lead to crab spider. The answer took 5 evaluations; one-vs-all would "
         "take 34."

@@ -1,6 +1,7 @@
 """The guide: everything that is known of a collection, in one folder."""
 
+from fieldguide.guide.answer import Answer
 from fieldguide.guide.guide import Guide
-from fieldguide.guide.views import Answer, Branch, Kind, Specimen, Unreadable, Word
+from fieldguide.guide.views import Branch, Kind, Specimen, Unreadable, Word
 
 __all__ = ["Answer", "Branch", "Guide", "Kind", "Specimen", "Unreadable", "Word"]

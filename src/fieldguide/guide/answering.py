@@ -1,21 +1,29 @@
 """What a guide says of a new image: its kinds, its place in the tree, its words, its way."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import softmax
 
 from fieldguide.features.words import YES
+from fieldguide.guide.answer import (
+    Answer,
+    AnswerBranch,
+    Neighbour,
+    ShownWord,
+)
+from fieldguide.guide.chapters import OPTIONAL
 from fieldguide.guide.couplets import leaf_classes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest
-from fieldguide.guide.views import Answer, KeyPath, PathStep
+from fieldguide.guide.views import KeyPath, PathStep
 from fieldguide.identify import trace_path
 from fieldguide.identify.cost import cost_of_classes
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide
 
+N_KINDS = 10
 N_NEIGHBOURS = 10
 AGREEMENT = 0.6  # a new image sits at the deepest branch that holds this share of its neighbours
 GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind alone is unsure
@@ -25,29 +33,43 @@ def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
     """Return all that a guide says of one new image."""
     models, row = sighting.models, sighting.row
     nearest = find_largest(row @ models.rows.T, min(N_NEIGHBOURS, guide.n_specimens))[0]
-    places = models.part("places")
+    branch = place_row(guide, nearest)
     return Answer(
-        sighting.kinds[:10],
-        place_row(guide, nearest),
+        sighting.kinds[:N_KINDS],
+        AnswerBranch(branch, guide.sentence(branch)),
         word_sighting(sighting, nearest),
-        tuple(int(i) for i in nearest),
-        follow_key(guide, sighting) if guide.couplets else None,
-        places.answer(sighting) if places is not None and sighting.kinds else None,
+        tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
+        path=follow_key(guide, sighting) if guide.couplets else None,
+        parts=answer_parts(sighting),
     )
+
+
+def answer_parts(sighting: Sighting) -> dict[str, Any]:
+    """Return what the optional chapters say of an image; nothing where there are no kinds."""
+    if not sighting.kinds:
+        return {}
+    opened = ((name, sighting.models.part(name)) for name in OPTIONAL)
+    said = ((name, part.answer(sighting)) for name, part in opened if part is not None)
+    return {name: record for name, record in said if record is not None}
 
 
 def follow_key(guide: "Guide", sighting: Sighting) -> KeyPath:
     """Return the way of an image through the key, and what the answer costs."""
     key, row = sighting.models.key, sighting.row
-    number = {couplet.node: couplet.number for couplet in guide.couplets}
-    steps = trace_path(key, row)
-    end = leaf_classes(key.graph_, -1 - steps[-1].child)
+    couplets = {couplet.node: couplet for couplet in guide.couplets}
+    traced = trace_path(key, row)
+    end = leaf_classes(key.graph_, -1 - traced[-1].child)
+    steps = []
+    for step in traced:
+        couplet, side = couplets[step.node], "plus" if step.margin > 0 else "minus"
+        kinds = (couplet.minus, couplet.both, couplet.plus)
+        steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds))
     group: tuple[str, ...] = ()  # the kinds among which the row is, nine times in ten, if known
     if len(key.doubts_):
         members = key.predict_groups(row, GROUP_CONFIDENCE).members[0]
         group = tuple(str(kind) for kind in key.classes_[members])
     return KeyPath(
-        tuple(PathStep(number[s.node], s.margin, s.probability) for s in steps),
+        tuple(steps),
         tuple(str(key.classes_[k]) for k in end),
         int(key.evaluations(row)[0]),
         cost_of_classes(key.graph_),
@@ -64,7 +86,7 @@ def place_row(guide: "Guide", nearest: np.ndarray) -> int:
     return int(max(agreed, key=lambda b: guide.branches[b].depth))
 
 
-def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[tuple[str, float], ...]:
+def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, ...]:
     """Return the words of a new image.
 
     What the network and the picture say is measured. The owner's words, which a new image
@@ -87,4 +109,4 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[tuple[str, f
                 scores[place[name]] = score
     is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
-    return tuple((measured.names[j], float(scores[j])) for j in order)
+    return tuple(ShownWord(measured.names[j], float(scores[j])) for j in order)

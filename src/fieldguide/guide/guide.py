@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
@@ -15,6 +15,7 @@ from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import draw_words_plate
 from fieldguide.guide import folder as files
+from fieldguide.guide.answer import Answer
 from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
@@ -23,21 +24,13 @@ from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models, read_json
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest
-from fieldguide.guide.views import (
-    Answer,
-    Branch,
-    Couplet,
-    Exemplar,
-    Kind,
-    KindMarks,
-    Located,
-    SeenMarks,
-    Specimen,
-    Unreadable,
-    VisualWord,
-)
+from fieldguide.guide.views import Branch, Couplet, Exemplar, Kind, Specimen, Unreadable, VisualWord
 from fieldguide.guide.visual_words import read_visual_words
 from fieldguide.guide.workspace import Settings
+
+if TYPE_CHECKING:
+    from fieldguide.chapters.marks.records import KindMarks, SeenMarks
+    from fieldguide.chapters.places.records import Located
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 _BLOCK = 512
@@ -279,12 +272,12 @@ class Guide:
         hint = f" There is {', '.join(repr(plain[found]) for found in near)}." if near else ""
         raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
 
-    def marks(self, kind: str) -> KindMarks | None:
+    def marks(self, kind: str) -> "KindMarks | None":
         """Return what tells a kind from the others; None in a guide without marks."""
         kind, known = self.find_kind(kind), self._models.part("marks")
         return None if known is None else known.kinds.get(kind)
 
-    def find_marks(self, image: Any, kind: str) -> SeenMarks | None:
+    def find_marks(self, image: Any, kind: str) -> "SeenMarks | None":
         """Say which marks of a kind an image shows, and where.
 
         Parameters
@@ -405,6 +398,8 @@ class Guide:
         Returns
         -------
         list of Answer
+            :meth:`~fieldguide.guide.Answer.to_plain` gives the same as ``fieldguide identify
+            --json``; ``docs/answer.md`` has its fields.
 
         Raises
         ------
@@ -417,7 +412,7 @@ class Guide:
         """Say where the ONNX file is that the guide was built with."""
         self._models.use_embedder(path)
 
-    def locate(self, images: Iterable[Any], kind: str | None = None) -> list[Located]:
+    def locate(self, images: Iterable[Any], kind: str | None = None) -> "list[Located]":
         """Say where in new images a kind shows: outlines, boxes and scores.
 
         Parameters
@@ -453,7 +448,7 @@ class Guide:
             found.append(places.locate(cut, name))
         return found
 
-    def located(self, i: int) -> Located | None:
+    def located(self, i: int) -> "Located | None":
         """Return where the mark of its kind is on a specimen; None if it was not looked at."""
         places = self._models.part("places")
         found = places and places.of_picture.get(self.digests[int(i)])
@@ -489,7 +484,7 @@ class Guide:
 
         return export_site(self, Path(target), overwrite=overwrite, progress=progress)
 
-    def all_located(self, kind: str | None = None) -> list[tuple[Specimen, Located]]:
+    def all_located(self, kind: str | None = None) -> "list[tuple[Specimen, Located]]":
         """Return the specimens, of one kind or of all, on which marks were found, and where."""
         known = self._kind_by_name
         if kind is not None:

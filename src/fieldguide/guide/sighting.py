@@ -12,6 +12,7 @@ from fieldguide.collection import read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
+from fieldguide.guide.answer import NamedKind
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import normalise_rows
@@ -77,14 +78,14 @@ class Sighting:
         return row
 
     @cached_property
-    def kinds(self) -> tuple[tuple[str, float], ...]:
+    def kinds(self) -> tuple[NamedKind, ...]:
         """Every kind with its probability, most probable first; () without a key."""
         key = self.models.key
         if key is None:
             return ()
         probability = key.predict_proba(self.row)[0]
         order = np.argsort(-probability, kind="stable")
-        return tuple((str(key.classes_[k]), float(probability[k])) for k in order)
+        return tuple(NamedKind(str(key.classes_[k]), float(probability[k])) for k in order)
 
 
 def _read_image(source: Any) -> tuple[Image.Image, tuple[int, int]]:

@@ -5,9 +5,7 @@ collection has labels; and the answers of its key. Everything here is data: no f
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
+from typing import Annotated, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -77,79 +75,6 @@ class VisualWord:
 
 
 @dataclass(frozen=True)
-class WindowMark:
-    """A word of the network, in windows of a picture, that speaks for a kind or against it."""
-
-    word: str
-    lacks: bool  # it speaks for the kind where it is not seen
-    weight: float  # of all its windows together; the weights of a kind sum to 1
-    windows: tuple[tuple[str, float], ...]  # names of features.network.SIX, heaviest first
-    typical: float  # its mean vote in specimens of the kind, 0 to 1
-    elsewhere: float  # in specimens of other kinds
-    specimens: tuple[tuple[int, str], ...]  # of the kind, strongest vote first; its best window
-
-
-@dataclass(frozen=True)
-class WordMark:
-    """A visual word that tells a kind from the others."""
-
-    number: int
-    lacks: bool  # it is rarer in the kind than elsewhere
-    weight: float  # share of the kernel; those of a kind sum to 1
-    n_patches: int  # windows of the kind (of others if it lacks the word), side by side
-    picture: str  # address inside the guide
-
-
-@dataclass(frozen=True)
-class HeatPicture:
-    """A specimen of a kind, faded but for the places where words of the kind are."""
-
-    specimen: int
-    picture: str  # address inside the guide
-    width: int
-    height: int
-
-
-@dataclass(frozen=True)
-class KindMarks:
-    """What tells a kind from the others of a guide."""
-
-    kind: str
-    windows: tuple[WindowMark, ...]  # () where the network has no ImageNet outputs
-    words: tuple[WordMark, ...]  # () where pictures have too little contrast for words
-    n_words: int  # that were weighed; 0 without words
-    path: tuple[tuple[int, float], ...]  # (words kept, held-out score), fewest first
-    enough: int | None  # the fewest of the path whose score is as good as the best
-    heat: tuple[HeatPicture, ...]
-
-    @property
-    def sentence(self) -> str:
-        """What the network sees in the kind, in words: "steel bridge, dock; not bus"."""
-        has = dict.fromkeys(mark.word for mark in self.windows if not mark.lacks)
-        lacks = dict.fromkeys(mark.word for mark in self.windows if mark.lacks)
-        parts = [", ".join(has), "not " + " or ".join(lacks) if lacks else ""]
-        return "; ".join(part for part in parts if part)
-
-
-class SeenMark(NamedTuple):
-    """A window mark of a kind, in one picture."""
-
-    mark: WindowMark
-    vote: float  # 0 to 1, as mark.typical
-    is_shown: bool  # nearer to what is typical of the kind than to what is elsewhere
-    box: tuple[float, float, float, float]  # what the network saw, in shares of the sides
-
-
-@dataclass(frozen=True, eq=False)
-class SeenMarks:
-    """The marks of a kind, in one picture."""
-
-    kind: str
-    windows: tuple[SeenMark, ...]  # heaviest first
-    heat: np.ndarray | None  # (rows, columns): where words of the kind are, and how much
-
-
-@dataclass(frozen=True)
 class Unreadable:
     """A file that was skipped."""
 
@@ -186,48 +111,23 @@ class Couplet:
 class PathStep:
     """A couplet on the way of one new image through the key."""
 
-    couplet: int  # its number
-    margin: float  # below 0 on the minus side
-    probability: float  # of the side taken, at least a half
+    couplet: Annotated[int, "number of the couplet"]
+    side: Annotated[str, '"minus" or "plus": the side taken']
+    margin: Annotated[float, "below 0 on the minus side"]
+    probability: Annotated[float, "of the side taken, at least a half"]
+    minus: Annotated[tuple[str, ...], "kinds that only go the minus way"]
+    both: Annotated[tuple[str, ...], "kinds that go both ways"]
+    plus: Annotated[tuple[str, ...], "kinds that only go the plus way"]
 
 
 @dataclass(frozen=True)
 class KeyPath:
     """The way of one new image through a key with a graph, by the likelier side each time."""
 
-    steps: tuple[PathStep, ...]
-    end: tuple[str, ...]  # the kinds left where the way ends, the likeliest first
-    evaluations: int  # functions, or kernel values, that the key spent on its answer
-    one_vs_all: int  # what one-vs-all would spend
-    group: tuple[str, ...] = ()  # kinds among which it is, nine times in ten; () if not known
-
-
-@dataclass(frozen=True)
-class Place:
-    """A piece of a picture that speaks for a kind; coordinates in shares of width and height."""
-
-    box: tuple[float, float, float, float]  # x0, y0, x1, y1
-    outline: tuple[tuple[tuple[float, float], ...], ...]  # rings of points; a second is a hole
-    score: float  # above 0 as a rule; larger is surer
-
-
-@dataclass(frozen=True)
-class Located:
-    """Where in a picture a kind shows."""
-
-    kind: str
-    score: float  # of the picture
-    share: float  # of the picture that its places cover
-    places: tuple[Place, ...]  # the surest first, at least one
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the guide says of one new image."""
-
-    kinds: tuple[tuple[str, float], ...]  # most probable first; () in a guide without kinds
-    branch: int  # where it belongs in the tree
-    words: tuple[tuple[str, float], ...]  # attributes that it shows, as in words_of
-    neighbours: tuple[int, ...]  # the nearest specimens
-    path: KeyPath | None = None  # the way through the key; None for keys without a graph
-    located: Located | None = None  # what speaks for the first kind; None where it is not known
+    steps: Annotated[tuple[PathStep, ...], "the first couplet first"]
+    end: Annotated[tuple[str, ...], "the kinds left where the way ends, the likeliest first"]
+    evaluations: Annotated[int, "functions, or kernel values, that the key spent on its answer"]
+    one_vs_all: Annotated[int, "what one-vs-all would spend"]
+    group: Annotated[
+        tuple[str, ...], "kinds among which it is, nine times in ten; empty if not known"
+    ] = ()

@@ -2,16 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from fieldguide.guide.views import Answer, KeyPath
+from fieldguide.guide.answer import Answer
+from fieldguide.guide.views import KeyPath
+from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import display_name, is_close_call, percent, word_group, word_path
-from fieldguide.site.places import word_located
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 
-def answer_lines(guide: "Guide", answer: Answer, because: str) -> list[str]:
+def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     """Return what the image is, what else it might be, where it belongs, and why."""
     lines = []
     if answer.kinds:
@@ -20,13 +21,11 @@ def answer_lines(guide: "Guide", answer: Answer, because: str) -> list[str]:
         runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")
-    lines.append(f"in {guide.sentence(answer.branch)}")
+    lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
-    if because:
-        lines.append(f"because of: {because}")
-    if answer.located is not None:
-        lines.append(word_located(answer.located))
+    pages = list_pages()
+    lines += [line for name, said in answer.parts.items() for line in pages[name].word_answer(said)]
     if answer.path is not None:
         lines += ["by the key:", *(f"  {line}" for line in path_lines(guide, answer.path, name))]
     return lines

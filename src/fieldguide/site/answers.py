@@ -1,131 +1,120 @@
-"""An answer of the key as JSON for the identify page: names, addresses, pictures."""
+"""An answer for the identify page: the record itself, with the pictures that go with it."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fieldguide.guide.views import Answer, KeyPath, PathStep
-from fieldguide.site.addresses import AddressBook, href
-from fieldguide.site.couplets import MOST_COUPLETS, Side, describe_sides
-from fieldguide.site.phrases import (
-    display_name,
-    how_sure,
-    is_close_call,
-    percent,
-    word_group,
-    word_path,
-)
-from fieldguide.site.pictures import PictureBook, find_specimen
-from fieldguide.site.places import outline_record
+from PIL import Image
+
+from fieldguide.guide.answer import Answer, NamedKind
+from fieldguide.guide.views import Branch, PathStep
+from fieldguide.site.chapter_pages import Outline, list_pages
+from fieldguide.site.couplets import Portray, Side, describe_sides
+from fieldguide.site.phrases import word_group, word_path
+from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
+_N_KINDS = 5
+_N_NEIGHBOURS = 8
+_LIKELY = 0.01  # kinds less probable than this are not shown, but for the runner-up
+_SHOWN_PX = 960  # longer side of the picture asked about
 
-def word_answer(
-    guide: "Guide", book: AddressBook, pictures: PictureBook, answer: Answer
-) -> dict[str, Any]:
-    """Word an answer: its kinds, how sure, its branch, words, neighbours and way through the key.
 
-    Addresses and thumbnails are relative to the root of the site.
-    """
-    return {
-        "kinds": [_kind(guide, book, pictures, name, p) for name, p in answer.kinds],
-        "sure": how_sure(answer.kinds[0][1]) if answer.kinds else None,
-        "branch": _branch(guide, book, answer.branch),
-        "words": [{"word": word, "probability": round(float(p), 4)} for word, p in answer.words],
-        "neighbours": [
-            {
-                "id": shown.specimen.id,
-                "address": href(shown.address),
-                "kind": shown.kind,
-                "caption": display_name(shown.kind) if shown.kind else shown.alt,
-                **shown.as_json(),
-            }
-            for shown in pictures(answer.neighbours)
+@dataclass(frozen=True)
+class Candidate:
+    """A kind that the picture may be."""
+
+    kind: NamedKind
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class WayStep:
+    """A couplet on the way through the key."""
+
+    step: PathStep
+    sides: tuple[Side, Side]  # minus, plus
+    both: Side | None
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way through the key."""
+
+    steps: list[WayStep]
+    largest_margin: float  # at least 1
+    end: str  # where it ended and what it cost, as a sentence
+    group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """All that the identify page shows of one picture."""
+
+    answer: Answer
+    picture: InlinePicture  # the one asked about
+    outlines: list[Outline]  # of what speaks for the first kind
+    candidates: list[Candidate]
+    branch: Branch
+    path: list[Branch]  # to the branch, without the whole collection
+    chapters: list[tuple[str, Any]]  # the chapter, and what its answer.html shows
+    way: Way | None
+    neighbours: list[Picture]
+    seconds: float
+
+
+def show_answer(
+    guide: "Guide",
+    pictures: PictureBook,
+    portray: Portray,
+    answer: Answer,
+    image: Image.Image,
+    seconds: float,
+) -> ShownAnswer:
+    """Gather what the identify page shows of an answer about ``image``."""
+    path = []
+    branch = guide.branches[answer.branch.id]
+    above = branch.parent
+    while above is not None and guide.branches[above].parent is not None:
+        path.append(guide.branches[above])
+        above = guide.branches[above].parent
+    likely = [
+        kind
+        for rank, kind in enumerate(answer.kinds[:_N_KINDS])
+        if rank < 2 or kind.probability >= _LIKELY
+    ]
+    pages = list_pages()
+    outlines = (pages[n].outline_answer(said, image.size) for n, said in answer.parts.items())
+    parts = ((n, pages[n].show_answer(said, image)) for n, said in answer.parts.items())
+    return ShownAnswer(
+        answer=answer,
+        picture=inline_picture(image, "The picture you chose", _SHOWN_PX),
+        outlines=[outline for outline in outlines if outline is not None],
+        candidates=[
+            Candidate(kind, next(iter(pictures(guide.kind(kind.name).exemplars[:1])), None))
+            for kind in likely
         ],
-        "path": _path(guide, book, pictures, answer.path, answer) if answer.path else None,
-        "located": None if answer.located is None else outline_record(answer.located),
-    }
-
-
-def _kind(
-    guide: "Guide", book: AddressBook, pictures: PictureBook, name: str, probability: float
-) -> dict[str, Any]:
-    best = pictures(guide.kind(name).exemplars[:1])
-    return {
-        "name": name,
-        "caption": display_name(name),
-        "probability": round(float(probability), 4),
-        "percent": percent(probability),
-        "address": href(book.kind(name)),
-        **(best[0].as_json() if best else {"thumbnail": None}),
-    }
-
-
-def _path(
-    guide: "Guide", book: AddressBook, pictures: PictureBook, path: KeyPath, answer: Answer
-) -> dict[str, Any]:
-    """The way through the key: at each couplet both sides, the margin, and how close it was."""
-    return {
-        "steps": [_step(guide, book, pictures, step) for step in path.steps],
-        "end": list(path.end),
-        "evaluations": path.evaluations,
-        "one_vs_all": path.one_vs_all,
-        "sentence": word_path(path, answer.kinds[0][0]),
-        "group": word_group(path.group, len(guide.kinds)),
-    }
-
-
-def _step(
-    guide: "Guide", book: AddressBook, pictures: PictureBook, step: PathStep
-) -> dict[str, Any]:
-    couplet = guide.couplets[step.couplet - 1]
-    sides, both = describe_sides(
-        couplet,
-        guide.couplets,
-        lambda exemplar: pictures([find_specimen(guide, exemplar)])[0],
-        n_pictures=4,
-        n_names=5,
+        branch=branch,
+        path=path[::-1],
+        chapters=[(name, shown) for name, shown in parts if shown is not None],
+        way=_show_way(guide, portray, answer),
+        neighbours=pictures(near.id for near in answer.neighbours[:_N_NEIGHBOURS]),
+        seconds=seconds,
     )
-    taken = sides[step.margin > 0]
-    return {
-        "couplet": step.couplet,
-        "address": f"key.html#couplet-{step.couplet}" if step.couplet <= MOST_COUPLETS else None,
-        "margin": round(step.margin, 4),
-        "probability": round(step.probability, 4),
-        "percent": percent(step.probability),
-        "sure": how_sure(step.probability),
-        "close_call": is_close_call(step.probability),
-        "sides": [{**_side(book, side), "taken": side is taken} for side in sides],
-        "both": None if both is None else _side(book, both),
-    }
 
 
-def _side(book: AddressBook, side: Side) -> dict[str, Any]:
-    return {
-        "sign": side.sign,
-        "kinds": [
-            {
-                "name": kind.name,
-                "caption": display_name(kind.name),
-                "address": href(book.kind(kind.name)),
-                **kind.picture.as_json(),
-            }
-            for kind in side.shown
-        ],
-        "names": [display_name(name) for name in side.names],
-        "more": side.n_more,
-    }
-
-
-def _branch(guide: "Guide", book: AddressBook, b: int) -> dict[str, Any]:
+def _show_way(guide: "Guide", portray: Portray, answer: Answer) -> Way | None:
+    if answer.path is None:
+        return None
     steps = []
-    step = guide.branches[b]
-    while step.parent is not None:
-        steps.append({"words": ", ".join(step.words), "address": href(book.branch(step.id))})
-        step = guide.branches[step.parent]
-    return {
-        "sentence": guide.sentence(b),
-        "address": href(book.branch(b)),
-        "count": guide.branches[b].count,
-        "path": steps[::-1],
-    }
+    for step in answer.path.steps:
+        couplet = guide.couplets[step.couplet - 1]
+        sides = describe_sides(couplet, guide.couplets, portray, n_pictures=4, n_names=5)
+        steps.append(WayStep(step, *sides))
+    return Way(
+        steps,
+        max([1.0, *(abs(step.margin) for step in answer.path.steps)]),
+        word_path(answer.path, answer.kinds[0].name),
+        word_group(answer.path.group, len(guide.kinds)),
+    )

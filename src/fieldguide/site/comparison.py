@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from fieldguide.guide.compare import Comparison, Pair, word_comparison
 from fieldguide.guide.views import Specimen
+from fieldguide.site.chapter_pages import ASSETS
 from fieldguide.site.phrases import alternative_text, tree_name
 from fieldguide.site.pictures import embed_picture
-from fieldguide.site.render import ASSETS, make_environment
+from fieldguide.site.render import make_environment
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide

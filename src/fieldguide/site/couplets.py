@@ -63,6 +63,18 @@ class Entry:
     both: Side | None
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """The drawing of a key, with what its frame needs to know."""
+
+    markup: Markup
+    width: int
+    height: int
+    alt: str
+    n_levels: int
+    n_drawn: int  # couplets
+
+
 def list_couplets(couplets: Sequence[Couplet], portray: Portray) -> list[Entry]:
     """Return the first couplets as the page lists them."""
     listed = couplets[:MOST_COUPLETS]
@@ -113,8 +125,8 @@ def list_way(
     return ways
 
 
-def draw_for_page(guide: "Guide", portray: Portray, root: str) -> dict[str, object]:
-    """Return the drawing as markup, with what its frame needs to know."""
+def draw_for_page(guide: "Guide", portray: Portray, root: str) -> Drawing:
+    """Return the drawing of the first levels."""
     layout: Layout = lay_out(guide.couplets, _LEVELS)
     width, height = PICTURE_PX
 
@@ -129,10 +141,11 @@ def draw_for_page(guide: "Guide", portray: Portray, root: str) -> dict[str, obje
     def address(number: int) -> str | None:
         return f"#couplet-{number}" if number <= MOST_COUPLETS else None
 
-    return {
-        "drawing": Markup(draw_key(layout, place, address)),
-        "drawing_size": (round(layout.width), round(layout.height) + 8),
-        "drawing_alt": describe_drawing(guide.couplets, layout),
-        "n_levels": layout.n_levels,
-        "n_drawn": len(layout.cards),
-    }
+    return Drawing(
+        markup=Markup(draw_key(layout, place, address)),
+        width=round(layout.width),
+        height=round(layout.height) + 8,
+        alt=describe_drawing(guide.couplets, layout),
+        n_levels=layout.n_levels,
+        n_drawn=len(layout.cards),
+    )

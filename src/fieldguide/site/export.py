@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from fieldguide._files import encode_json, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
-from fieldguide.site.marks import list_mark_pictures
-from fieldguide.site.render import ASSETS, Renderer
+from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
+from fieldguide.site.render import Renderer
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -158,12 +158,12 @@ class _Site:
     def __init__(self, guide: "Guide") -> None:
         self._guide = guide
         self._renderer = Renderer(guide, live=False)
-        self._assets = sorted(path for path in ASSETS.iterdir() if path.is_file())
+        self._assets = list_assets()
         self._pictures = _used_pictures(guide)
 
     def list_names(self) -> list[str]:
         """Return the name of every file, relative to the folder of the export."""
-        assets = [f"assets/{path.name}" for path in self._assets]
+        assets = [f"assets/{name}" for name in self._assets]
         return [*assets, *self._pictures, *self._renderer.addresses()]
 
     def write(self, work: Path, progress: Callable[[str, int, int], None] | None) -> None:
@@ -181,8 +181,8 @@ class _Site:
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             return work / name
 
-        for asset in self._assets:
-            shutil.copyfile(asset, make_room(f"assets/{asset.name}"))
+        for name, path in self._assets.items():
+            shutil.copyfile(path, make_room(f"assets/{name}"))
             advance()
         for address, html in self._renderer.pages():
             make_room(address).write_text(html, encoding="utf-8", newline="\n")
@@ -195,7 +195,7 @@ class _Site:
 
 def _used_pictures(guide: "Guide") -> list[str]:
     words = [word.picture for word in guide.visual_words]
-    used: dict[str, None] = dict.fromkeys([*words, *list_mark_pictures(guide)])
+    used: dict[str, None] = dict.fromkeys([*words, *list_chapter_pictures(guide)])
     for start in range(0, guide.n_specimens, _BLOCK):
         block = range(start, min(start + _BLOCK, guide.n_specimens))
         for specimen in guide.specimens(list(block)):

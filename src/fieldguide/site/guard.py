@@ -32,7 +32,8 @@ _HEADERS = {
         "form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # A form of a page with "no-referrer" is sent with "Origin: null", as one from elsewhere is.
+    "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -115,9 +116,7 @@ def error_response(
     request: Request, error: HTTPException, missing_page: Callable[[str], str]
 ) -> Response:
     """Answer with an error: JSON for programs, a page for people."""
-    status = error.status_code
-    default = HTTPException(status).detail
-    message = _SENTENCES.get(status, default) if error.detail == default else error.detail
+    status, message = error.status_code, word_error(error)
     headers = {**(error.headers or {}), "Cache-Control": "no-store"}
     if wants_json(request):
         body = {"error": {"status": status, "message": message}}
@@ -126,6 +125,12 @@ def error_response(
         root = request.scope.get("root_path", "") + "/"
         return HTMLResponse(missing_page(root), status_code=404, headers=headers)
     return Response(message + "\n", status_code=status, headers=headers, media_type="text/plain")
+
+
+def word_error(error: HTTPException) -> str:
+    """Return what an error says, as one sentence."""
+    default = HTTPException(error.status_code).detail
+    return _SENTENCES.get(error.status_code, default) if error.detail == default else error.detail
 
 
 def wants_json(request: Request) -> bool:

@@ -53,6 +53,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
+def signed(number: float) -> str:
+    """Write a margin: ``"+0.71"``, ``"−1.20"``."""
+    return f"{'+' if number > 0 else '−'}{abs(number):.2f}"
+
+
 def how_sure(probability: float) -> str:
     """Say a probability in words."""
     return next(phrase for least, phrase in _SURE if probability >= least or least == 0.0)

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PIL import Image, ImageOps
 
@@ -13,7 +13,7 @@ from fieldguide.errors import GuideError
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.guide.measure import KEEP_SMALL_PX, LARGE_PX, SMALL_PX
 from fieldguide.guide.views import Exemplar, Specimen
-from fieldguide.site.addresses import AddressBook, href
+from fieldguide.site.addresses import AddressBook
 from fieldguide.site.phrases import alternative_text
 
 if TYPE_CHECKING:
@@ -38,11 +38,15 @@ class Picture:
     words: tuple[str, ...]
     kind: str | None  # its label, where the guide has a plate of it
 
-    def as_json(self) -> dict[str, Any]:
-        """Its thumbnail, for a script."""
-        width, height = self.thumbnail_size
-        source = href(self.thumbnail)
-        return {"thumbnail": source, "width": width, "height": height, "alt": self.alt}
+
+@dataclass(frozen=True)
+class InlinePicture:
+    """A picture that stands inside the page."""
+
+    source: str  # data address
+    width: int
+    height: int
+    alt: str
 
 
 def find_specimen(guide: "Guide", exemplar: Exemplar) -> int:
@@ -128,6 +132,17 @@ def embed_picture(folder: Path, specimen: Specimen, size_px: tuple[int, int]) ->
             f"The picture {specimen.thumbnail!r} of the guide cannot be used ({error}); build the "
             "guide again."
         ) from None
+    return _to_data_address(cut, 85)
+
+
+def inline_picture(image: Image.Image, alt: str, most_px: int) -> InlinePicture:
+    """Return a picture, reduced to ``most_px`` on its longer side, to stand inside a page."""
+    small = image.convert("RGB")
+    small.thumbnail((most_px, most_px), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    return InlinePicture(_to_data_address(small, 82), small.width, small.height, alt)
+
+
+def _to_data_address(image: Image.Image, quality: int) -> str:
     data = io.BytesIO()
-    cut.save(data, "JPEG", quality=85, optimize=True)
+    image.save(data, "JPEG", quality=quality, optimize=True)
     return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"

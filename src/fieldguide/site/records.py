@@ -1,10 +1,8 @@
-"""What ``--json`` prints: branches, answers and comparisons as values that JSON can hold."""
+"""What ``--json`` prints of branches and comparisons: values that JSON can hold."""
 
 from typing import TYPE_CHECKING, Any
 
 from fieldguide.guide.compare import Comparison
-from fieldguide.guide.views import Answer, KeyPath, Located
-from fieldguide.site.places import word_located
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -23,56 +21,6 @@ def branch_record(guide: "Guide", branch: int, depth: int | None) -> dict[str, A
         "sure": round(node.sure, 4),
         "kinds": dict(node.kinds),
         "branches": [branch_record(guide, child, deeper) for child in children],
-    }
-
-
-def answer_record(guide: "Guide", answer: Answer) -> dict[str, Any]:
-    """Return what a guide says of one new image."""
-    return {
-        "kinds": [{"name": name, "probability": round(p, 4)} for name, p in answer.kinds],
-        "branch": {"id": answer.branch, "sentence": guide.sentence(answer.branch)},
-        "words": [{"word": word, "score": round(s, 4)} for word, s in answer.words],
-        "neighbours": [s.path for s in guide.specimens(answer.neighbours)],
-        "path": None if answer.path is None else _path_record(guide, answer.path),
-        "located": None if answer.located is None else located_record(answer.located),
-    }
-
-
-def located_record(located: Located) -> dict[str, Any]:
-    """Return where a kind shows; coordinates are shares of the picture's width and height."""
-    return {
-        "kind": located.kind,
-        "score": located.score,
-        "share": located.share,
-        "words": word_located(located),
-        "places": [
-            {"box": list(place.box), "outline": place.outline, "score": place.score}
-            for place in located.places
-        ],
-    }
-
-
-def _path_record(guide: "Guide", path: KeyPath) -> dict[str, Any]:
-    steps = []
-    for step in path.steps:
-        couplet = guide.couplets[step.couplet - 1]
-        steps.append(
-            {
-                "couplet": step.couplet,
-                "side": "plus" if step.margin > 0 else "minus",
-                "margin": round(step.margin, 4),
-                "probability": round(step.probability, 4),
-                "minus": list(couplet.minus),
-                "both": list(couplet.both),
-                "plus": list(couplet.plus),
-            }
-        )
-    return {
-        "steps": steps,
-        "end": list(path.end),
-        "evaluations": path.evaluations,
-        "one_vs_all": path.one_vs_all,
-        "group": list(path.group),
     }
 
 

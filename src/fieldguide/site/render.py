@@ -1,34 +1,50 @@
 """From a guide to pages: one renderer for the live server and for the static export.
 
 ``Renderer.page(address)`` gives the HTML of one page, ``Renderer.pages()`` all of them in turn.
-What a page shows is gathered here in plain records; how it looks is in ``templates/`` and
-``assets/``. Every link is relative, so that a page reads the same from a server and from a file.
+What a page shows is gathered here into a record of ``contexts.py``; how it looks is in
+``templates/`` and ``assets/``. Every link is relative, so that a page reads the same from a server
+and from a file.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import numpy as np
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from PIL import Image
 
-from fieldguide.guide.views import Branch, Exemplar
+from fieldguide.guide.answer import Answer
+from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
+from fieldguide.site.answers import ShownAnswer, show_answer
+from fieldguide.site.chapter_pages import Outline, chapter_folder, list_pages, list_styles
+from fieldguide.site.contexts import (
+    AboutPage,
+    BranchPage,
+    HomePage,
+    IdentifyPage,
+    KeyPage,
+    KindPage,
+    KindsPage,
+    Listing,
+    SearchPage,
+    SpecimenPage,
+    WordsPage,
+)
 from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
 from fieldguide.site.index import letters
 from fieldguide.site.key_drawing import WORDS
-from fieldguide.site.marks import show_marks
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
-from fieldguide.site.places import draw_outlines
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 HERE = Path(__file__).parent
-ASSETS = HERE / "assets"
 
 N_NEIGHBOURS = 8
 _BLOCK = 512  # specimens whose neighbours are found together in an export
@@ -63,6 +79,7 @@ class Renderer:
             live=live,
             version=version("fieldguide"),
             branch_of_word=self._branch_of_word,
+            most_couplets=MOST_COUPLETS,
         )
 
     def addresses(self) -> Iterator[str]:
@@ -88,120 +105,147 @@ class Renderer:
         """Render the page for an address that does not exist; ``root`` leads to the site."""
         return self._render(Page("404"), root=root)
 
+    def identify(self, asked: ShownAnswer | None = None, refusal: str = "") -> str:
+        """Render the *identify* page with an answer, or with the reason why there is none."""
+        return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal))
+
+    def answer(self, asked: ShownAnswer) -> str:
+        """Render an answer alone, as the *identify* page has it."""
+        return self._templates.get_template("fragment.html").render(root="", asked=asked)
+
+    def show(self, answer: Answer, image: Image.Image, seconds: float) -> ShownAnswer:
+        """Gather what the *identify* page shows of an answer."""
+        return show_answer(self.guide, self.pictures, self.portray, answer, image, seconds)
+
     def _render(self, page: Page, root: str) -> str:
         gather = getattr(self, f"_show_{page.form}", None)
-        context = gather(page) if gather else {}
-        template = self._templates.get_template(f"{page.form}.html")
-        return template.render(root=root, form=page.form, **context)
+        return self._fill(page.form, gather(page) if gather else None, root)
+
+    def _fill(self, form: str, context: object | None, root: str = "") -> str:
+        names = {} if context is None else vars(context)
+        return self._templates.get_template(f"{form}.html").render(root=root, form=form, **names)
 
     # What each page shows.
 
-    def _show_index(self, page: Page) -> dict[str, Any]:
+    def _show_index(self, page: Page) -> HomePage:
         whole = self.guide.branches[0]
-        return {
-            "frontispiece": self.pictures(whole.exemplars[:STRIP]),
-            "rows": home_rows(self.guide.branches, self.pictures),
-            "n_branches": len(self.guide.branches) - 1,
-            "n_elsewhere": whole.here,
-        }
+        return HomePage(
+            frontispiece=self.pictures(whole.exemplars[:STRIP]),
+            rows=home_rows(self.guide.branches, self.pictures),
+            n_branches=len(self.guide.branches) - 1,
+            n_elsewhere=whole.here,
+        )
 
-    def _show_branch(self, page: Page) -> dict[str, Any]:
+    def _show_branch(self, page: Page) -> BranchPage:
         branches = self.guide.branches
         branch = branches[page.key]
         siblings: Sequence[int] = ()
         if branch.parent is not None:
             siblings = [b for b in branches[branch.parent].children if b != branch.id]
-        return {
-            "branch": branch,
-            "path": self._path(branch),
-            "siblings": [branches[b] for b in siblings],
-            "plate": self.pictures(branch.exemplars[:7]) if page.number == 1 else [],
-            "rows": [branch_row(branches[b], self.pictures) for b in branch.children],
-            "kinds_inside": [
+        first = page.number == 1
+        return BranchPage(
+            branch=branch,
+            path=self._path(branch),
+            siblings=[branches[b] for b in siblings],
+            plate=self.pictures(branch.exemplars[:7]) if first else [],
+            rows=[branch_row(branches[b], self.pictures) for b in branch.children],
+            kinds_inside=[
                 (self._kinds[name], n, self.pictures(self._kinds[name].exemplars[:1]))
-                for name, n in (branch.kinds if page.number == 1 else ())
+                for name, n in (branch.kinds if first else ())
             ],
-            **self._listing(self.guide.members(branch=branch.id), page.number),
-            "page_address": lambda number: self.book.branch(branch.id, number),
-        }
+            listing=self._listing(
+                self.guide.members(branch=branch.id),
+                page.number,
+                lambda number: self.book.branch(branch.id, number),
+            ),
+        )
 
-    def _show_kinds(self, page: Page) -> dict[str, Any]:
-        return {"plates": [(kind, self.pictures(kind.exemplars[:4])) for kind in self.guide.kinds]}
+    def _show_kinds(self, page: Page) -> KindsPage:
+        return KindsPage([(kind, self.pictures(kind.exemplars[:4])) for kind in self.guide.kinds])
 
-    def _show_kind(self, page: Page) -> dict[str, Any]:
+    def _show_kind(self, page: Page) -> KindPage:
         kind = self.guide.kinds[page.key]
         first = page.number == 1
-        return {
-            "kind": kind,
-            "plate": self.pictures(kind.exemplars[:7]) if first else [],
-            "outlines": draw_outlines(self.guide, kind.exemplars[:7]) if first else {},
-            "look_alikes": [
+        return KindPage(
+            kind=kind,
+            plate=self.pictures(kind.exemplars[:7]) if first else [],
+            outlines=self._outline(kind.exemplars[:7]) if first else {},
+            look_alikes=[
                 (self._kinds[name], share, self.pictures(self._kinds[name].exemplars[:2]))
                 for name, share in (kind.look_alikes if first else ())
             ],
-            "places": [
+            places=[
                 (self.guide.branches[b], self._path(self.guide.branches[b]), n)
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
-            "marks": show_marks(self.guide.marks(kind.name), self.pictures) if first else None,
-            "way": list_way(self.guide.couplets, kind.name, self.portray) if first else [],
-            "most_couplets": MOST_COUPLETS,
-            **self._listing(self.guide.members(kind=kind.name), page.number),
-            "page_address": lambda number: self.book.kind(kind.name, number),
-        }
+            chapters=self._show_chapters(kind) if first else [],
+            way=list_way(self.guide.couplets, kind.name, self.portray) if first else [],
+            listing=self._listing(
+                self.guide.members(kind=kind.name),
+                page.number,
+                lambda number: self.book.kind(kind.name, number),
+            ),
+        )
 
-    def _show_specimen(self, page: Page) -> dict[str, Any]:
+    def _show_specimen(self, page: Page) -> SpecimenPage:
         i = page.key
         nearest = self._neighbours.get(i)
         if nearest is None:
             nearest = self.guide.neighbours([i], n=N_NEIGHBOURS)[0].tolist()
         shown = self.pictures([i])[0]
         branch = self.guide.branches[shown.specimen.branch]
-        return {
-            "shown": shown,
-            "specimen": shown.specimen,
-            "words": self.guide.words_of(i)[:12],
-            "branch": branch,
-            "path": self._path(branch),
-            "neighbours": self.pictures(j for j in nearest if 0 <= j != i),
-            "before": i - 1 if i > 0 else None,
-            "after": i + 1 if i + 1 < self.guide.n_specimens else None,
-        }
+        return SpecimenPage(
+            shown=shown,
+            specimen=shown.specimen,
+            words=self.guide.words_of(i)[:12],
+            branch=branch,
+            path=self._path(branch),
+            neighbours=self.pictures(j for j in nearest if 0 <= j != i),
+            before=i - 1 if i > 0 else None,
+            after=i + 1 if i + 1 < self.guide.n_specimens else None,
+        )
 
-    def _show_key(self, page: Page) -> dict[str, Any]:
+    def _show_key(self, page: Page) -> KeyPage:
         couplets = self.guide.couplets
-        return {
-            **draw_for_page(self.guide, self.portray, root=""),
-            "couplets": list_couplets(couplets, self.portray),
-            "n_couplets": len(couplets),
-            "has_examples": any(couplets[0].examples),
-            "most_couplets": MOST_COUPLETS,
-            "side_words": WORDS,
-        }
+        return KeyPage(
+            drawing=draw_for_page(self.guide, self.portray, root=""),
+            couplets=list_couplets(couplets, self.portray),
+            n_couplets=len(couplets),
+            has_examples=any(couplets[0].examples),
+            side_words=WORDS,
+        )
 
-    def _show_search(self, page: Page) -> dict[str, Any]:
-        return {"letters": letters(self.guide)}
+    def _show_search(self, page: Page) -> SearchPage:
+        return SearchPage(letters(self.guide))
 
-    def _show_identify(self, page: Page) -> dict[str, Any]:
-        return {"max_upload_mb": self.max_upload_mb}
+    def _show_identify(self, page: Page) -> IdentifyPage:
+        return IdentifyPage(self.max_upload_mb)
 
-    def _show_words(self, page: Page) -> dict[str, Any]:
-        return {
-            "visual_words": self.guide.visual_words,
-            "patch_px": PATCH_PX,
-            "gap_px": GAP_PX,
-        }
+    def _show_words(self, page: Page) -> WordsPage:
+        return WordsPage(self.guide.visual_words, PATCH_PX, GAP_PX)
 
-    def _show_about(self, page: Page) -> dict[str, Any]:
+    def _show_about(self, page: Page) -> AboutPage:
         about = self.guide.about
-        confusions = about.get("confusions") or []
-        return {
-            "about": about,
-            "confusions": [tuple(row) for row in confusions],
-            "tree_facts": phrases.word_tree(about),
-        }
+        return AboutPage(
+            about=about,
+            confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
+            tree_facts=phrases.word_tree(about),
+        )
 
     # The parts they share.
+
+    def _outline(self, ids: Sequence[int]) -> dict[int, Outline]:
+        """Return the outlines that chapters draw over specimens."""
+        outlines: dict[int, Outline] = {}
+        for page in list_pages().values():
+            outlines |= page.outline_specimens(self.guide, ids)
+        return outlines
+
+    def _show_chapters(self, kind: Kind) -> list[tuple[str, Any]]:
+        """Return what each chapter shows of a kind."""
+        pages = list_pages().items()
+        shown = ((name, page.show_kind(self.guide, kind, self.pictures)) for name, page in pages)
+        return [(name, part) for name, part in shown if part is not None]
 
     def portray(self, exemplar: Exemplar) -> Picture:
         """Return the picture of a specimen, or the one that stands for a kind."""
@@ -215,22 +259,29 @@ class Renderer:
             path.append(branch)
         return path[::-1]
 
-    def _listing(self, members: Any, number: int) -> dict[str, Any]:
-        """One page of a list of specimens."""
+    def _listing(
+        self, members: np.ndarray, number: int, page_address: Callable[[int], str]
+    ) -> Listing:
         start = (number - 1) * PAGE_SIZE
-        return {
-            "number": number,
-            "n_listed": len(members),
-            "first": start + 1,
-            "page_count": n_pages(len(members)),
-            "listing": self.pictures(members[start : start + PAGE_SIZE]),
-        }
+        return Listing(
+            number=number,
+            page_count=n_pages(len(members)),
+            n_listed=len(members),
+            first=start + 1,
+            pictures=self.pictures(members[start : start + PAGE_SIZE]),
+            page_address=page_address,
+        )
 
 
 def make_environment() -> Environment:
     """Return the templates, with the turns of phrase that they use."""
     environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
+        loader=ChoiceLoader(
+            [
+                FileSystemLoader(HERE / "templates"),
+                PrefixLoader({n: FileSystemLoader(chapter_folder(n)) for n in list_pages()}),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -244,7 +295,9 @@ def make_environment() -> Environment:
         how_sure=phrases.how_sure,
         listed=phrases.listed,
         duration=phrases.duration,
+        signed=phrases.signed,
+        close_call=phrases.is_close_call,
         moment=phrases.moment,
     )
-    environment.globals.update(counted=phrases.count)
+    environment.globals.update(counted=phrases.count, chapter_styles=list_styles())
     return environment

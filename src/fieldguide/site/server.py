@@ -5,7 +5,9 @@
     GET  /                    the home page; every page at the address that it has in an export
     GET  /assets/…            style and scripts
     GET  /pictures/…          pictures that the guide lists, and nothing else
-    POST /api/identify        multipart field ``image`` -> kinds, branch, words, neighbours
+    POST /identify.html       multipart field ``image`` -> the page with the answer in it
+    POST /api/identify        the same field -> the answer as ``Answer.to_plain`` gives it
+    POST /api/identify.html   the same field -> the answer as two elements to insert into the page
     GET  /api/guide           a summary of the guide
     GET  /healthz             {"status": "ok"}
 
@@ -23,7 +25,7 @@ import webbrowser
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import anyio
 import uvicorn
@@ -37,10 +39,17 @@ from starlette.routing import Mount, Route
 from fieldguide.collection import read_picture
 from fieldguide.errors import FieldguideError, UnreadableImageError
 from fieldguide.guide.measure import LARGE_PX
-from fieldguide.site.answers import word_answer
-from fieldguide.site.guard import LOOPBACK, Guard, error_response, hosts_for
-from fieldguide.site.marks import answer_marks, list_mark_pictures
-from fieldguide.site.render import ASSETS, Renderer
+from fieldguide.site.answers import ShownAnswer
+from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
+from fieldguide.site.guard import (
+    LOOPBACK,
+    Guard,
+    error_response,
+    hosts_for,
+    wants_json,
+    word_error,
+)
+from fieldguide.site.render import Renderer
 from fieldguide.site.uploads import uploaded_image
 
 if TYPE_CHECKING:
@@ -52,7 +61,9 @@ _AT_ONCE = 2  # pictures identified at the same time
 _WAITING = 32  # and how many more may wait for their turn
 _PICTURE_CACHE = "private, max-age=86400"
 _PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
+_NOT_KEPT = {"Cache-Control": "no-store"}
 _log = logging.getLogger("fieldguide.site")
+T = TypeVar("T")
 
 
 def create_app(
@@ -86,12 +97,14 @@ def create_app(
                 "/api",
                 routes=[
                     Route("/identify", site.identify, methods=["POST"]),
+                    Route("/identify.html", site.fragment, methods=["POST"]),
                     Route("/guide", site.summary, methods=["GET"]),
                 ],
             ),
             Route("/healthz", site.health, methods=["GET"]),
             Route("/assets/{name}", site.asset, methods=["GET"]),
             Route("/pictures/{address:path}", site.picture, methods=["GET"]),
+            Route("/identify.html", site.identify_page, methods=["POST"]),
             Route("/{address:path}", site.page, methods=["GET"]),
         ],
         middleware=[Middleware(Guard, allowed_hosts=allowed_hosts, missing_page=missing)],
@@ -184,15 +197,19 @@ class _Edition:
         self.page = lru_cache(maxsize=256)(self.renderer.page)
 
     def identify(self, data: bytes) -> dict[str, Any]:
+        return self.guide.identify([data])[0].to_plain()
+
+    def show(self, data: bytes) -> ShownAnswer:
         start = time.perf_counter()
-        answer = self.guide.identify([data])[0]
-        worded = word_answer(self.guide, self.renderer.book, self.renderer.pictures, answer)
-        worded["marks"] = None
-        if answer.kinds and self.guide.marks(answer.kinds[0][0]) is not None:
-            picture = read_picture(data, at_least_px=LARGE_PX).image
-            seen = self.guide.find_marks(picture, answer.kinds[0][0])
-            worded["marks"] = answer_marks(seen, picture)
-        return {**worded, "seconds": round(time.perf_counter() - start, 3)}
+        image = read_picture(data, at_least_px=LARGE_PX).image
+        answer = self.guide.identify([image])[0]
+        return self.renderer.show(answer, image, time.perf_counter() - start)
+
+    def identify_page(self, data: bytes) -> str:
+        return self.renderer.identify(self.show(data))
+
+    def fragment(self, data: bytes) -> str:
+        return self.renderer.answer(self.show(data))
 
     @cached_property
     def pictures(self) -> frozenset[str]:
@@ -202,7 +219,7 @@ class _Edition:
             address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
         ]
         words = [word.picture for word in self.guide.visual_words]
-        return frozenset([*pictures, *words, *list_mark_pictures(self.guide)])
+        return frozenset([*pictures, *words, *list_chapter_pictures(self.guide)])
 
 
 class _Site:
@@ -246,7 +263,10 @@ class _Site:
         return HTMLResponse(body, headers=headers)
 
     def asset(self, request: Request) -> Response:
-        return _send_file(request, ASSETS / request.path_params["name"], ASSETS, _PAGE_CACHE)
+        path = list_assets().get(request.path_params["name"])
+        if path is None:
+            raise HTTPException(404)
+        return _send_file(request, path, path.parent, _PAGE_CACHE)
 
     def picture(self, request: Request) -> Response:
         address = f"pictures/{request.path_params['address']}"
@@ -276,6 +296,29 @@ class _Site:
         return JSONResponse({"status": "ok"})
 
     async def identify(self, request: Request) -> Response:
+        answer = await self._ask(request, _Edition.identify)
+        return JSONResponse(answer, headers=_NOT_KEPT)
+
+    async def fragment(self, request: Request) -> Response:
+        return HTMLResponse(await self._ask(request, _Edition.fragment), headers=_NOT_KEPT)
+
+    async def identify_page(self, request: Request) -> Response:
+        try:
+            page = await self._ask(request, _Edition.identify_page)
+        except HTTPException as error:
+            if wants_json(request):
+                raise
+            page = self.edition().renderer.identify(refusal=word_error(error))
+            headers = {**(error.headers or {}), **_NOT_KEPT}
+            return HTMLResponse(page, status_code=error.status_code, headers=headers)
+        return HTMLResponse(page, headers=_NOT_KEPT)
+
+    async def _ask(self, request: Request, say: Callable[[_Edition, bytes], T]) -> T:
+        """Give the uploaded picture to the guide when it is its turn; return what ``say`` says."""
+
+        def answer(image: BinaryIO) -> T:
+            return say(self.edition(), image.read())
+
         async with uploaded_image(request, self._max_upload_mb) as image:
             if self._n_asked >= _AT_ONCE + _WAITING:
                 raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
@@ -283,16 +326,12 @@ class _Site:
                 self._turns = anyio.CapacityLimiter(_AT_ONCE)
             self._n_asked += 1
             try:
-                answer = await anyio.to_thread.run_sync(self._identify, image, limiter=self._turns)
+                return await anyio.to_thread.run_sync(answer, image, limiter=self._turns)
             except UnreadableImageError as error:
                 reason = str(error).strip().rstrip(".")
                 raise HTTPException(415, f"That picture cannot be read: {reason}.") from None
             finally:
                 self._n_asked -= 1
-        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
-
-    def _identify(self, image: BinaryIO) -> dict[str, Any]:
-        return self.edition().identify(image.read())
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

@@ -381,7 +381,7 @@ def test_a_guide_without_marks(blobs, tmp_path):
     )
     assert guide.marks("a") is None
     assert guide.find_marks(blobs[0][0], "a") is None
-    assert guide.identify([blobs[0][0]])[0].located is None
+    assert guide.identify([blobs[0][0]])[0].parts == {}
     assert not guide.all_located()
     with pytest.raises(GuideError, match="does not know where marks are"):
         guide.locate([blobs[0][0]])

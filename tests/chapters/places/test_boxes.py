@@ -3,9 +3,9 @@ import pytest
 from PIL import Image
 
 from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
+from fieldguide.chapters.places.records import Located, Place
 from fieldguide.datasets.boxes import Objects, write_coco_boxes
 from fieldguide.errors import CollectionError, FieldguideError
-from fieldguide.guide.views import Located, Place
 
 VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><xmin>11</xmin>
 <ymin>21</ymin><xmax>50</xmax><ymax>60</ymax></bndbox></object></annotation>"""

@@ -91,7 +91,7 @@ def test_a_new_image_is_located(guide):
     image, box = draw((220, 20, 20), 3, 1234)
     answer, also = guide.identify([image])[0], guide.locate([image], "red")[0]
     assert answer.kinds[0][0] == "red"
-    assert answer.located == also
+    assert answer.parts["places"] == also
     assert guide.locate([image])[0] == also
     x, y = (np.array(also.places[0].box).reshape(2, 2).mean(axis=0) * 96).tolist()
     assert box[0] < x < box[2]
@@ -131,7 +131,7 @@ def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
         (out / f"editions/1/models/places.{suffix}").unlink()
     opened = Guide.open(out)
     image = draw((220, 20, 20), 1, 5)[0]
-    assert opened.identify([image])[0].located is None
+    assert opened.identify([image])[0].parts.get("places") is None
     assert opened.located(0) is None
     assert opened.all_located() == []
     with pytest.raises(GuideError, match="does not know where marks are"):
@@ -187,7 +187,7 @@ def test_a_network_without_a_map_leaves_places_out(squares, tmp_path):
     )
     guide = Guide.build(collection, tmp_path / "guide", embedder=path, features="deep", n_jobs=1)
     assert guide.located(0) is None
-    assert guide.identify([squares[0][1]])[0].located is None
+    assert guide.identify([squares[0][1]])[0].parts.get("places") is None
 
 
 def kind(name, count=20, alike=()):

@@ -17,6 +17,15 @@ from PIL import Image
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks import windows, words
 from fieldguide.chapters.marks.heat import draw_heat, encode_jpeg
+from fieldguide.chapters.marks.records import (
+    HeatPicture,
+    ImageMarks,
+    KindMarks,
+    SeenMark,
+    SeenMarks,
+    WindowMark,
+    WordMark,
+)
 from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
 from fieldguide.chapters.marks.words import KindWords
 from fieldguide.errors import GuideError
@@ -33,7 +42,6 @@ from fieldguide.guide.shelf import Shelf
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import choose_exemplars
-from fieldguide.guide.views import HeatPicture, KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
 from fieldguide.guide.visual_words import encode_patches
 from fieldguide.guide.workspace import Workspace
 
@@ -61,6 +69,11 @@ class Marks(NamedTuple):
     bag: BagOfWords | None  # None without visual words, or where they are those of the stack
     heat: np.ndarray | None  # (n_kinds, n_words − 1) what a window of a word adds to the heat
     uses_stack: bool
+
+    def answer(self, sighting: Sighting) -> ImageMarks | None:
+        """Return which marks of its likeliest kind a new picture shows; None without any."""
+        kind = sighting.kinds[0].name
+        return ImageMarks.from_seen(self.see(sighting, kind)) if kind in self.kinds else None
 
     def see(self, sighting: Sighting, kind: str) -> SeenMarks:
         """Say which marks of a kind a new picture shows, and where."""

@@ -19,12 +19,12 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
+from fieldguide.chapters.marks.records import SeenMark, WindowMark
 from fieldguide.features.network import N_CLASSES, SIX, Box, find_square
 from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide.journal import pack_row, unpack_row
 from fieldguide.guide.sighting import Sighting
-from fieldguide.guide.views import SeenMark, WindowMark
 from fieldguide.guide.workspace import Workspace
 from fieldguide.select import ConcertClassifier
 

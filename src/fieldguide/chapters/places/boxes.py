@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
+from fieldguide.chapters.places.records import Located
 from fieldguide.datasets.boxes import (
     Objects,
     read_coco_boxes,
@@ -15,7 +16,6 @@ from fieldguide.datasets.boxes import (
     read_yolo_boxes,
 )
 from fieldguide.errors import CollectionError, FieldguideError
-from fieldguide.guide.views import Located
 from fieldguide.metrics import corloc, localization_curve
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")

@@ -22,6 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
+from fieldguide.chapters.places.records import Located, Place
 from fieldguide.chapters.places.regions import (
     CutPicture,
     cut_missing,
@@ -32,7 +33,7 @@ from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide import register, specimens
 from fieldguide.guide.sighting import Sighting
-from fieldguide.guide.views import Kind, Located, Place
+from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
 from fieldguide.locate import Regions, to_regions, trace_outlines
 from fieldguide.locate.alternation import draw_weights, select_regions
@@ -66,7 +67,7 @@ class PlaceModel(NamedTuple):
 
     def answer(self, sighting: Sighting) -> Located | None:
         """Return where the likeliest kind shows; None where it was not looked at."""
-        kind = sighting.kinds[0][0]
+        kind = sighting.kinds[0].name
         cut = self.cut(sighting) if kind in self.kinds else None
         return None if cut is None else self.locate(cut, kind)
 

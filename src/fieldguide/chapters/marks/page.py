@@ -1,18 +1,26 @@
 """The marks of a kind for its page, for the identify page and for a terminal."""
 
-import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from fieldguide.chapters.marks.heat import draw_heat, encode_jpeg
+from fieldguide.chapters.marks.heat import SIZE_PX, draw_heat
+from fieldguide.chapters.marks.records import (
+    HeatPicture,
+    ImageMark,
+    ImageMarks,
+    KindMarks,
+    WindowMark,
+    WordMark,
+)
 from fieldguide.chapters.marks.windows import find_seen_box
 from fieldguide.features.network import SIX, Box
-from fieldguide.guide.views import KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
+from fieldguide.guide.views import Kind
+from fieldguide.site.chapter_pages import ChapterPage
 from fieldguide.site.phrases import display_name, listed, percent
-from fieldguide.site.pictures import Picture, PictureBook
+from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -41,20 +49,83 @@ class ShownMark:
     tiles: tuple[Tile, ...]
 
 
-def show_marks(marks: KindMarks | None, pictures: PictureBook) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class EnoughPath:
+    """A small drawing, 160 by 48: words across, held-out score upwards."""
+
+    points: list[tuple[int, float, float, float]]  # words, score, x, y
+    label: str
+
+
+@dataclass(frozen=True)
+class MarksOfKind:
+    """What the page of a kind shows of its marks."""
+
+    sentence: str
+    windows: list[ShownMark]
+    words: tuple[WordMark, ...]
+    heaviest_word: float
+    enough: str
+    path: EnoughPath | None
+    heat: list[tuple[Picture, HeatPicture]]
+
+
+@dataclass(frozen=True)
+class SeenTile:
+    """A mark in a new picture, with what the network saw."""
+
+    mark: ImageMark
+    places: str
+    tile: InlinePicture
+
+
+@dataclass(frozen=True)
+class MarksInImage:
+    """What the identify page shows of marks."""
+
+    marks: ImageMarks
+    tiles: list[SeenTile]
+    heat: InlinePicture | None
+
+
+class MarksPage(ChapterPage):
+    """The marks of a kind on its plate, and those that a new picture shows."""
+
+    def show_kind(self, guide: "Guide", kind: Kind, pictures: PictureBook) -> MarksOfKind | None:
+        """Return what the plate shows of the marks of a kind."""
+        return show_marks(guide.marks(kind.name), pictures)
+
+    def show_answer(self, record: ImageMarks, image: Image.Image) -> MarksInImage | None:
+        """Return the marks that a new picture shows, with what the network saw of it."""
+        shown = show_image_marks(record, image)
+        return shown if shown.tiles or shown.heat else None
+
+    def word_answer(self, record: ImageMarks) -> list[str]:
+        """Return the marks that a new picture shows, in one line."""
+        return [f"because of: {record.because}"] if record.because else []
+
+    def list_pictures(self, guide: "Guide") -> list[str]:
+        """Return the addresses of all pictures of marks."""
+        return list_mark_pictures(guide)
+
+
+PAGE = MarksPage()
+
+
+def show_marks(marks: KindMarks | None, pictures: PictureBook) -> MarksOfKind | None:
     """Gather what the page of a kind shows of its marks; None where there are none."""
     if marks is None or not (marks.windows or marks.words):
         return None
     heaviest = max((mark.weight for mark in marks.windows), default=1.0)
-    return {
-        "sentence": marks.sentence,
-        "windows": [_show_window_mark(mark, heaviest, pictures) for mark in marks.windows],
-        "words": marks.words,
-        "heaviest_word": max((word.weight for word in marks.words), default=1.0),
-        "enough": word_enough(marks),
-        "path": draw_path(marks),
-        "heat": [(pictures([heat.specimen])[0], heat) for heat in marks.heat],
-    }
+    return MarksOfKind(
+        sentence=marks.sentence,
+        windows=[_show_window_mark(mark, heaviest, pictures) for mark in marks.windows],
+        words=marks.words,
+        heaviest_word=max((word.weight for word in marks.words), default=1.0),
+        enough=word_enough(marks),
+        path=draw_path(marks),
+        heat=[(pictures([heat.specimen])[0], heat) for heat in marks.heat],
+    )
 
 
 def list_mark_pictures(guide: "Guide") -> list[str]:
@@ -81,8 +152,8 @@ def word_enough(marks: KindMarks) -> str:
     )
 
 
-def draw_path(marks: KindMarks) -> dict[str, Any] | None:
-    """Return the points of a small drawing, 160 by 48: words across, held-out score upwards."""
+def draw_path(marks: KindMarks) -> EnoughPath | None:
+    """Draw how the held-out score grows with the number of words."""
     if len(marks.path) < 2:
         return None
     most = max(n for n, _ in marks.path)
@@ -91,22 +162,7 @@ def draw_path(marks: KindMarks) -> dict[str, Any] | None:
         for n, score in marks.path
     ]
     said = ", ".join(f"{n} words {percent(score)}" for n, score in marks.path)
-    return {"points": points, "label": f"Held-out score by number of words: {said}"}
-
-
-def word_because(seen: SeenMarks) -> str:
-    """Say in one line which marks of a kind a picture shows."""
-    shown = [mark for mark in seen.windows if mark.is_shown]
-    has = dict.fromkeys(word_mark(s.mark) for s in shown if not s.mark.lacks)
-    lacks = dict.fromkeys(s.mark.word for s in shown if s.mark.lacks)
-    parts = [", ".join(has), f"no {' or '.join(lacks)}" if lacks else ""]
-    return "; ".join(part for part in parts if part)
-
-
-def word_mark(mark: WindowMark) -> str:
-    """Name a mark with the window where it weighs most: "lynx (bottom-right)"."""
-    window = mark.windows[0][0]
-    return mark.word if window == "whole" else f"{mark.word} ({window})"
+    return EnoughPath(points, f"Held-out score by number of words: {said}")
 
 
 def marks_record(marks: KindMarks) -> dict[str, Any]:
@@ -154,44 +210,21 @@ def marks_lines(marks: KindMarks, width: int, *, full: str = "█") -> list[str]
     return lines
 
 
-def answer_marks(seen: SeenMarks | None, image: Image.Image) -> dict[str, Any] | None:
-    """Word the marks that a new picture shows, with its pictures inside, for the identify page."""
-    if seen is None or (not seen.windows and seen.heat is None):
-        return None
+def show_image_marks(marks: ImageMarks, image: Image.Image) -> MarksInImage:
+    """Gather the marks that a new picture shows, with what the network saw of it."""
     heat = None
-    if seen.heat is not None and seen.heat.any():
-        drawn = draw_heat(image, seen.heat)
-        alt = f"Your picture, faded but for the places with words of {display_name(seen.kind)}"
-        heat = {**_embed(drawn), "alt": alt}
-    return {
-        "kind": display_name(seen.kind),
-        "because": word_because(seen),
-        "windows": [_answer_mark(mark, image) for mark in seen.windows],
-        "heat": heat,
-    }
+    if marks.heat is not None and marks.heat.any():
+        alt = f"Your picture, faded but for the places with words of {display_name(marks.kind)}"
+        heat = inline_picture(draw_heat(image, marks.heat), alt, SIZE_PX)
+    return MarksInImage(marks, [_cut_seen(mark, image) for mark in marks.windows], heat)
 
 
-def _answer_mark(seen: SeenMark, image: Image.Image) -> dict[str, Any]:
-    x0, y0, x1, y1 = seen.box
+def _cut_seen(mark: ImageMark, image: Image.Image) -> SeenTile:
+    x0, y0, x1, y1 = mark.box
     box = (x0 * image.width, y0 * image.height, x1 * image.width, y1 * image.height)
     tile = image.resize((_TILE_PX, _TILE_PX), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
-    places = _list_places(seen.mark)
-    return {
-        "word": seen.mark.word,
-        "lacks": seen.mark.lacks,
-        "places": places,
-        "vote": round(seen.vote, 4),
-        "elsewhere": round(seen.mark.elsewhere, 4),
-        "shown": seen.is_shown,
-        **_embed(tile),
-        "alt": f"{places} of your picture",
-    }
-
-
-def _embed(image: Image.Image) -> dict[str, Any]:
-    data = base64.b64encode(encode_jpeg(image, 82)).decode()
-    source = f"data:image/jpeg;base64,{data}"
-    return {"thumbnail": source, "width": image.width, "height": image.height}
+    places = _list_places(mark.windows)
+    return SeenTile(mark, places, inline_picture(tile, f"{places} of your picture", _TILE_PX))
 
 
 def _show_window_mark(mark: WindowMark, heaviest: float, pictures: PictureBook) -> ShownMark:
@@ -204,14 +237,14 @@ def _show_window_mark(mark: WindowMark, heaviest: float, pictures: PictureBook) 
         alt = f"{mark.word}, {_name_window(window)} of {shown.alt}"
         tiles.append(Tile(shown, " ".join(f"{value:.1f}" for value in view), alt))
     return ShownMark(
-        *(mark, mark.weight / heaviest, _list_places(mark)),
+        *(mark, mark.weight / heaviest, _list_places(name for name, _ in mark.windows)),
         tuple(SIX[name] for name, _ in mark.windows),
         tuple(tiles),
     )
 
 
-def _list_places(mark: WindowMark) -> str:
-    return listed([_name_window(name) for name, _ in mark.windows])
+def _list_places(windows: Iterable[str]) -> str:
+    return listed([_name_window(name) for name in windows])
 
 
 def _name_window(window: str) -> str:
@@ -219,7 +252,8 @@ def _name_window(window: str) -> str:
 
 
 def _name_window_mark(mark: WindowMark) -> str:
-    return f"{'not ' if mark.lacks else ''}{mark.word}, {_list_places(mark)}"
+    places = _list_places(name for name, _ in mark.windows)
+    return f"{'not ' if mark.lacks else ''}{mark.word}, {places}"
 
 
 def _bar_lines(

@@ -10,16 +10,23 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from fieldguide.guide.views import HeatPicture, KindMarks, SeenMark, SeenMarks, WindowMark, WordMark
-from fieldguide.site import Renderer, create_app, export_site
-from fieldguide.site.marks import (
-    answer_marks,
+from fieldguide.chapters.marks.page import (
     list_mark_pictures,
     marks_lines,
     marks_record,
-    word_because,
+    show_image_marks,
     word_enough,
 )
+from fieldguide.chapters.marks.records import (
+    HeatPicture,
+    ImageMarks,
+    KindMarks,
+    SeenMark,
+    SeenMarks,
+    WindowMark,
+    WordMark,
+)
+from fieldguide.site import Renderer, create_app, export_site
 
 ADDRESS = "pictures/marks/" + "0" * 32
 
@@ -112,29 +119,32 @@ def test_the_export_and_the_server_hold_every_picture_of_marks(guide, tmp_path):
             image.load()
 
 
-def test_identify_tells_the_marks_of_the_kind(guide):
+def test_identify_shows_the_marks_of_the_kind(guide):
     specimen = guide.specimen(3)
     client = TestClient(create_app(guide), base_url="http://localhost")
     data = (guide.folder / specimen.picture).read_bytes()
-    said = client.post("/api/identify", files={"image": ("a.jpg", data, "image/jpeg")}).json()
-    kind = said["kinds"][0]["name"]
-    marks = said["marks"]
-    assert [m["word"] for m in marks["windows"]] == [m.word for m in guide.marks(kind).windows]
-    for shown in [*marks["windows"], marks["heat"]]:
-        assert shown["alt"]
-        start = "data:image/jpeg;base64,"
-        assert shown["thumbnail"].startswith(start)
-        with Image.open(io.BytesIO(base64.b64decode(shown["thumbnail"][len(start) :]))) as image:
-            assert image.size == (shown["width"], shown["height"])
-    assert marks["because"] == word_because(guide.find_marks(data, kind))
+    marks = guide.identify([data])[0].parts["marks"]
+    assert [m.word for m in marks.windows] == [m.word for m in guide.marks(marks.kind).windows]
+    html = client.post("/api/identify.html", files={"image": ("a.jpg", data, "image/jpeg")}).text
+    shown = html[html.index('class="seen-marks"') :]
+    assert f"Because of {marks.because}." in shown
+    found = re.findall(
+        r'<img src="data:image/jpeg;base64,([^"]+)" width="(\d+)" height="(\d+)" alt="([^"]+)">',
+        shown,
+    )
+    assert len(found) == len(marks.windows) + 1  # and where its visual words are
+    for source, width, height, alt in found:
+        assert "our picture" in alt
+        with Image.open(io.BytesIO(base64.b64decode(source))) as image:
+            assert image.size == (int(width), int(height))
 
 
 def test_identify_without_marks_answers(marked):
     client = TestClient(create_app(marked), base_url="http://localhost")
     data = (marked.folder / marked.specimen(0).thumbnail).read_bytes()
-    marked.marks_of.clear()
-    said = client.post("/api/identify", files={"image": ("a.jpg", data, "image/jpeg")}).json()
-    assert said["marks"] is None
+    files = {"image": ("a.jpg", data, "image/jpeg")}
+    assert client.post("/api/identify", files=files).json()["marks"] is None
+    assert "Marks of" not in client.post("/api/identify.html", files=files).text
 
 
 def test_because_names_what_is_shown_alone():
@@ -144,13 +154,17 @@ def test_because_names_what_is_shown_alone():
     seen = SeenMarks(
         "robin", (SeenMark(lynx, 0.9, True, box), SeenMark(whole, 0.7, True, box),
                   SeenMark(dataclasses.replace(lynx, word="ox"), 0.1, False, box),
-                  SeenMark(bus, 0.9, True, box)), None,
+                  SeenMark(bus, 0.9, True, box)), np.zeros((4, 4)),
     )  # fmt: skip
-    assert word_because(seen) == "lynx (centre), tabby; no bus"
-    assert word_because(dataclasses.replace(seen, windows=())) == ""
-    assert answer_marks(dataclasses.replace(seen, windows=()), Image.new("RGB", (9, 9))) is None
-    heat = dataclasses.replace(seen, windows=(), heat=np.zeros((4, 4)))
-    assert answer_marks(heat, Image.new("RGB", (9, 9)))["heat"] is None
+    marks = ImageMarks.from_seen(seen)
+    assert marks.because == "lynx (centre), tabby; no bus"
+    assert ImageMarks.from_seen(dataclasses.replace(seen, windows=())).because == ""
+    shown = show_image_marks(marks, Image.new("RGB", (9, 9)))
+    assert [tile.places for tile in shown.tiles[:2]] == [
+        "centre and whole picture",
+        "whole picture",
+    ]
+    assert shown.heat is None  # for there is none anywhere
 
 
 def test_how_many_words_are_enough():

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.site.conftest import locate_corner
 
-from fieldguide.guide.views import Located, Place
-from fieldguide.site.places import draw_outlines, draw_path, outline_record, word_located
+from fieldguide.chapters.places.page import draw_outline, draw_outlines, draw_path, word_located
+from fieldguide.chapters.places.records import Located, Place
 from fieldguide.site.render import Renderer
 
 
@@ -40,9 +40,10 @@ def test_several_places_and_the_whole_picture_in_words():
 
 def test_a_path_closes_every_ring():
     assert draw_path(at((0, 0, 1, 1)), 200, 100) == "M0,0 200,0 200,100Z"
-    record = outline_record(locate_corner("crocodile_head"))
-    assert record["path"] == "M0,0 0.25,0 0.25,0.3 0,0.3Z"
-    assert "what speaks for crocodile head; mark at the upper left" in record["sentence"]
+    drawn = draw_outline(locate_corner("crocodile_head"), (20, 10))
+    assert (drawn.width, drawn.height) == (1000, 500)
+    assert drawn.path == "M0,0 250,0 250,150 0,150Z"
+    assert drawn.words == "mark at the upper left, 8% of the picture"
 
 
 def test_a_plate_outlines_what_was_located(hostile_guide):

@@ -1,10 +1,11 @@
 """Where marks are, for pages: outlines to draw over pictures, and the same in words."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from fieldguide.guide.views import Located, Place
-from fieldguide.site.phrases import display_name, listed, percent
+from fieldguide.chapters.places.records import Located, Place
+from fieldguide.site.chapter_pages import ChapterPage, Outline
+from fieldguide.site.phrases import listed, percent
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -16,14 +17,23 @@ _COLUMNS = ("left", "", "right")
 _ALONE = {"upper": "top", "lower": "bottom"}
 
 
-class Outline(NamedTuple):
-    """An outline to draw over a picture of any size and the same proportions."""
+class PlacesPage(ChapterPage):
+    """Outlines of marks over specimens and over a new picture."""
 
-    width: int
-    height: int
-    path: str  # of SVG
-    words: str
-    align: str = "xMidYMax meet"  # as pictures stand on a plate
+    def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
+        """Return the outlines of those specimens whose marks the guide has located."""
+        return draw_outlines(guide, ids)
+
+    def outline_answer(self, record: Located, size: tuple[int, int]) -> Outline:
+        """Return the outline of what speaks for the kind of a new picture."""
+        return draw_outline(record, size, "xMidYMid meet")
+
+    def word_answer(self, record: Located) -> list[str]:
+        """Return where the kind shows, in one line."""
+        return [word_located(record)]
+
+
+PAGE = PlacesPage()
 
 
 def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
@@ -33,26 +43,15 @@ def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
     for specimen in guide.specimens([i for i, located in found.items() if located is not None]):
         located = found[specimen.id]
         assert located is not None
-        scale = _DRAWN_PX / max(specimen.width, specimen.height)
-        width, height = round(specimen.width * scale), round(specimen.height * scale)
-        path = draw_path(located, width, height)
-        outlines[specimen.id] = Outline(width, height, path, word_located(located))
+        outlines[specimen.id] = draw_outline(located, (specimen.width, specimen.height))
     return outlines
 
 
-def outline_record(located: Located) -> dict[str, Any]:
-    """Return an outline in shares of the picture, for a script to draw, and its words."""
-    words = word_located(located)
-    name = display_name(located.kind)
-    return {
-        "kind": located.kind,
-        "path": draw_path(located, 1, 1),
-        "words": words,
-        "sentence": f"Outlined: what speaks for {name}; {words}.",
-        "boxes": [list(place.box) for place in located.places],
-        "share": located.share,
-        "score": located.score,
-    }
+def draw_outline(located: Located, size: tuple[int, int], align: str = "xMidYMax meet") -> Outline:
+    """Return the outline of what was located in a picture of the given width and height."""
+    scale = _DRAWN_PX / max(size)
+    width, height = (max(1, round(side * scale)) for side in size)
+    return Outline(width, height, draw_path(located, width, height), word_located(located), align)
 
 
 def draw_path(located: Located, width: float, height: float) -> str:

@@ -1,0 +1,90 @@
+"""What optional chapters add to the pages: each has a module ``page`` in its folder.
+
+Its ``PAGE`` is a :class:`ChapterPage`. Beside it may lie ``kind.html`` and ``answer.html``, each
+with a macro ``section``, and ``style.css``, which the pages of kinds and *identify* link to.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from PIL import Image
+
+from fieldguide.guide.chapters import OPTIONAL
+from fieldguide.guide.views import Kind
+from fieldguide.site.pictures import PictureBook
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+class Outline(NamedTuple):
+    """An outline to draw over a picture of any size and the same proportions."""
+
+    width: int
+    height: int
+    path: str  # of SVG
+    words: str
+    align: str  # as the picture stands in its frame
+
+
+class ChapterPage:
+    """What a chapter shows. Nothing, unless a subclass says more."""
+
+    def show_kind(self, guide: "Guide", kind: Kind, pictures: PictureBook) -> Any:
+        """Return what kind.html of the chapter shows of a kind; None where it shows nothing."""
+        return None
+
+    def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
+        """Return outlines to draw over specimens on a plate."""
+        return {}
+
+    def show_answer(self, record: Any, image: Image.Image) -> Any:
+        """Return what answer.html of the chapter shows of its part of an answer, or None."""
+        return None
+
+    def outline_answer(self, record: Any, size: tuple[int, int]) -> Outline | None:
+        """Return the outline to draw over a new picture of the given width and height."""
+        return None
+
+    def word_answer(self, record: Any) -> list[str]:
+        """Return the lines of a terminal for its part of an answer."""
+        return []
+
+    def list_pictures(self, guide: "Guide") -> list[str]:
+        """Return the addresses of the pictures that it shows and that are no specimen's."""
+        return []
+
+
+@cache
+def list_pages() -> dict[str, ChapterPage]:
+    """Return the pages of the optional chapters by their name."""
+    return {name: import_module(f"fieldguide.chapters.{name}.page").PAGE for name in OPTIONAL}
+
+
+def chapter_folder(name: str) -> Path:
+    """Return the folder of an optional chapter."""
+    return Path(__file__).parent.parent / "chapters" / name
+
+
+@cache
+def list_assets() -> dict[str, Path]:
+    """Return the styles and scripts of the site by their name: its own, and those of chapters."""
+    own = {path.name: path for path in sorted(ASSETS.iterdir()) if path.is_file()}
+    return own | {f"{name}.css": chapter_folder(name) / "style.css" for name in list_styles()}
+
+
+@cache
+def list_styles() -> tuple[str, ...]:
+    """Return the chapters that have a style sheet."""
+    return tuple(name for name in OPTIONAL if (chapter_folder(name) / "style.css").is_file())
+
+
+def list_chapter_pictures(guide: "Guide") -> list[str]:
+    """Return the addresses of the pictures of all chapters."""
+    found = (name for page in list_pages().values() for name in page.list_pictures(guide))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,128 @@
+"""What each page shows: one record for each template, whose fields are the names that it uses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fieldguide.guide.views import Branch, Kind, Specimen, VisualWord
+from fieldguide.site.answers import ShownAnswer
+from fieldguide.site.chapter_pages import Outline
+from fieldguide.site.couplets import Drawing, Entry, Side
+from fieldguide.site.index import Entry as IndexEntry
+from fieldguide.site.pictures import Picture
+from fieldguide.site.tree import Row
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of a list of specimens."""
+
+    number: int  # of the page, from 1
+    page_count: int
+    n_listed: int  # specimens on all pages
+    first: int  # position of the first one here, from 1
+    pictures: list[Picture]
+    page_address: Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class HomePage:
+    """index.html."""
+
+    frontispiece: list[Picture]
+    rows: list[Row]
+    n_branches: int
+    n_elsewhere: int  # specimens that belong to no branch
+
+
+@dataclass(frozen=True)
+class BranchPage:
+    """branch.html."""
+
+    branch: Branch
+    path: list[Branch]
+    siblings: list[Branch]
+    plate: list[Picture]
+    rows: list[Row]
+    kinds_inside: list[tuple[Kind, int, list[Picture]]]
+    listing: Listing
+
+
+@dataclass(frozen=True)
+class KindsPage:
+    """kinds.html."""
+
+    plates: list[tuple[Kind, list[Picture]]]
+
+
+@dataclass(frozen=True)
+class KindPage:
+    """kind.html."""
+
+    kind: Kind
+    plate: list[Picture]
+    outlines: dict[int, Outline]  # by specimen
+    look_alikes: list[tuple[Kind, float, list[Picture]]]
+    places: list[tuple[Branch, list[Branch], int]]  # branch, path to it, specimens there
+    chapters: list[tuple[str, Any]]  # the chapter, and what its kind.html shows
+    way: list[tuple[int, Side, Side]]  # couplet, side to take, side to leave
+    listing: Listing
+
+
+@dataclass(frozen=True)
+class SpecimenPage:
+    """specimen.html."""
+
+    shown: Picture
+    specimen: Specimen
+    words: tuple[tuple[str, float], ...]
+    branch: Branch
+    path: list[Branch]
+    neighbours: list[Picture]
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class KeyPage:
+    """key.html."""
+
+    drawing: Drawing
+    couplets: list[Entry]
+    n_couplets: int
+    has_examples: bool
+    side_words: dict[str, str]
+
+
+@dataclass(frozen=True)
+class SearchPage:
+    """search.html."""
+
+    letters: list[tuple[str, list[IndexEntry]]]
+
+
+@dataclass(frozen=True)
+class IdentifyPage:
+    """identify.html, before a picture is sent and after."""
+
+    max_upload_mb: float
+    asked: ShownAnswer | None = None
+    refusal: str = ""  # why the picture was not looked at
+
+
+@dataclass(frozen=True)
+class WordsPage:
+    """words.html."""
+
+    visual_words: tuple[VisualWord, ...]
+    patch_px: int
+    gap_px: int
+
+
+@dataclass(frozen=True)
+class AboutPage:
+    """about.html."""
+
+    about: dict[str, Any]  # as the guide has it
+    confusions: list[tuple[str, str, int]]  # kind, what the key said, how often
+    tree_facts: list[tuple[str, str]]

@@ -8,6 +8,16 @@ from hypothesis import settings
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages share)
+    bare_guide,
+    empty_guide,
+    guide,
+    hostile_guide,
+    keyed_guide,
+    make_stand_in,
+    plain_guide,
+    specimens,
+)
 
 # The same examples each time, so that a run says something about the change that it tests;
 # `--hypothesis-profile=explore` draws new ones.

@@ -7,8 +7,6 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 
-from fieldguide.chapters.marks.records import ImageMarks
-from fieldguide.chapters.places.records import Located, Place
 from fieldguide.guide.answer import (
     SCHEMA,
     Answer,
@@ -19,7 +17,8 @@ from fieldguide.guide.answer import (
     plain_fields,
     to_plain,
 )
-from fieldguide.guide.chapters import OPTIONAL
+from fieldguide.guide.chapters import OPTIONAL, load_chapter
+from fieldguide.guide.views import KeyPath
 
 
 def records(kind):
@@ -33,8 +32,9 @@ def records(kind):
 
 
 def test_every_field_says_what_it_means():
-    found = set(records(Answer))
-    assert {Answer, NamedKind, Neighbour, Located, Place, ImageMarks} <= found
+    parts = [load_chapter(name).ANSWER for name in OPTIONAL]
+    found = {record for part in (Answer, *parts) for record in records(part)}
+    assert {Answer, NamedKind, Neighbour, KeyPath, *parts} <= found
     for record in found:
         hints = get_type_hints(record, include_extras=True)
         for name in plain_fields(record):
@@ -54,23 +54,15 @@ def test_plain_data_is_what_json_gives_back(small_guide, blobs):
     near = small_guide.specimen(answer.neighbours[0].id)
     assert plain["neighbours"][0] == {"id": near.id, "path": near.path, "kind": near.kind}
     assert plain["path"] is None
-    assert plain["places"]["kind"] == "disc"
-    assert "heat" not in plain["marks"]
-
-
-def test_the_marks_are_those_that_find_marks_finds(small_guide, blobs):
-    marks = small_guide.identify([blobs[0][1]])[0].parts["marks"]
-    seen = small_guide.find_marks(blobs[0][1], "disc")
-    assert [(m.word, m.vote, m.box) for m in marks.windows] == [
-        (s.mark.word, s.vote, s.box) for s in seen.windows
-    ]
-    np.testing.assert_array_equal(marks.heat, seen.heat)
+    for name in OPTIONAL:
+        assert plain[name]["kind"] == "disc"
 
 
 def test_optional_parts_are_null_where_the_guide_has_none():
     plain = Answer((), AnswerBranch(0, "the whole collection")).to_plain()
     assert plain["kinds"] == []
-    assert (plain["path"], plain["places"], plain["marks"]) == (None, None, None)
+    assert plain["path"] is None
+    assert all(plain[name] is None for name in OPTIONAL)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ class Renderer:
                 (self.guide.branches[b], self._path(self.guide.branches[b]), n)
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
-            chapters=self._show_chapters(kind) if first else [],
+            chapters=self._list_chapters(kind) if first else [],
             way=list_way(self.guide.couplets, kind.name, self.portray) if first else [],
             listing=self._listing(
                 self.guide.members(kind=kind.name),
@@ -241,7 +241,7 @@ class Renderer:
             outlines |= page.outline_specimens(self.guide, ids)
         return outlines
 
-    def _show_chapters(self, kind: Kind) -> list[tuple[str, Any]]:
+    def _list_chapters(self, kind: Kind) -> list[tuple[str, Any]]:
         """Return what each chapter shows of a kind."""
         pages = list_pages().items()
         shown = ((name, page.show_kind(self.guide, kind, self.pictures)) for name, page in pages)

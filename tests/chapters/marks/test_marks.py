@@ -386,3 +386,14 @@ def test_a_guide_without_marks(blobs, tmp_path):
     with pytest.raises(GuideError, match="does not know where marks are"):
         guide.locate([blobs[0][0]])
     assert guide.about["settings"]["marks"] is False
+
+
+def test_an_answer_has_the_marks_that_find_marks_finds(small_guide, blobs):
+    answer = small_guide.identify([blobs[0][1]])[0]
+    marks = answer.parts["marks"]
+    seen = small_guide.find_marks(blobs[0][1], "disc")
+    assert [(m.word, m.vote, m.box) for m in marks.windows] == [
+        (s.mark.word, s.vote, s.box) for s in seen.windows
+    ]
+    np.testing.assert_array_equal(marks.heat, seen.heat)
+    assert "heat" not in answer.to_plain()["marks"]

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from tests.site.conftest import locate_corner
+from tests.chapters.places.corners import locate_corner
 
 from fieldguide.chapters.places.page import draw_outline, draw_outlines, draw_path, word_located
 from fieldguide.chapters.places.records import Located, Place
@@ -46,11 +46,11 @@ def test_a_path_closes_every_ring():
     assert drawn.words == "mark at the upper left, 8% of the picture"
 
 
-def test_a_plate_outlines_what_was_located(hostile_guide):
-    kind = hostile_guide.kind("robin")
-    shown = [i for i in kind.exemplars[:7] if hostile_guide.located(i)]
+def test_a_plate_outlines_what_was_located(located_guide):
+    kind = located_guide.kind("robin")
+    shown = [i for i in kind.exemplars[:7] if located_guide.located(i)]
     assert 0 < len(shown) < 7
-    renderer = Renderer(hostile_guide, live=False)
+    renderer = Renderer(located_guide, live=False)
     page = renderer.page(renderer.book.kind("robin"))
     assert page.count('<svg class="outline"') == len(shown)
     assert page.count("mark at the upper left, 8% of the picture</span>") == len(shown)
@@ -59,11 +59,11 @@ def test_a_plate_outlines_what_was_located(hostile_guide):
     HTMLParser().feed(page)
 
 
-def test_drawings_have_the_proportions_of_their_pictures(hostile_guide):
-    ids = list(hostile_guide.kind("robin").exemplars)
-    assert draw_outlines(hostile_guide, ids)
-    for i, outline in draw_outlines(hostile_guide, ids).items():
-        specimen = hostile_guide.specimen(i)
+def test_drawings_have_the_proportions_of_their_pictures(located_guide):
+    ids = list(located_guide.kind("robin").exemplars)
+    assert draw_outlines(located_guide, ids)
+    for i, outline in draw_outlines(located_guide, ids).items():
+        specimen = located_guide.specimen(i)
         assert outline.width / outline.height == pytest.approx(
             specimen.width / specimen.height, rel=0.01
         )

@@ -9,7 +9,6 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.identify.graphs import make_dagsvm
 
-from fieldguide.chapters.places.records import Located, Place
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import UnreadableImageError
@@ -42,6 +41,7 @@ class StandInGuide:
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}
+        self.locate = None  # (kind) -> where it shows, in a guide that knows places
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
         self._words_of = [
             tuple((word, 0.95 - 0.07 * k) for k, word in enumerate(path[::-1]))
@@ -137,7 +137,7 @@ class StandInGuide:
     def located(self, i):
         """A mark in the upper left corner of every second specimen."""
         kind = self._specimens[i].kind
-        return None if kind is None or i % 2 else locate_corner(kind)
+        return None if kind is None or i % 2 or not self.locate else self.locate(kind)
 
     def neighbours(self, ids, n=8):
         steps = np.arange(1, 1 + min(n, self.n_specimens - 1))
@@ -161,7 +161,7 @@ class StandInGuide:
             tuple(ShownWord(*shown) for shown in self._words_of[0]),
             tuple(Neighbour(s.id, s.path, s.kind) for s in near),
             path=self._walk(),
-            parts={"places": locate_corner(ranked[0].name)} if ranked else {},
+            parts={"places": self.locate(ranked[0].name)} if ranked and self.locate else {},
         )
         return [answer for _ in images]
 
@@ -243,11 +243,6 @@ class StandInGuide:
                     image.thumbnail((most, most))
                     image.save(path, quality=88)
                     shared = path.read_bytes()
-
-
-def locate_corner(kind):
-    ring = ((0.0, 0.0), (0.25, 0.0), (0.25, 0.3), (0.0, 0.3))
-    return Located(kind, 0.7, 0.08, (Place((0.0, 0.0, 0.25, 0.3), (ring,), 0.7),))
 
 
 def _counted(values):

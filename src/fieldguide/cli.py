@@ -1,19 +1,37 @@
-"""The command line: the only part of the package that prints.
+"""The command line: the only part of the package that prints, by way of ``_console``.
 
 Heavy packages are imported inside the commands, so that ``--help`` is quick.
 """
 
 import functools
-import json
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from fieldguide._console import (
+    complain,
+    drop_unsaid,
+    prepare_streams,
+    printable,
+    say,
+    say_json,
+    say_rich,
+)
+from fieldguide._files import is_disk_full
 from fieldguide._reporter import Reporter
+from fieldguide._targets import (
+    PLATE_SOFTWARE,
+    check_target,
+    is_comparison,
+    is_drawing,
+    is_found_boxes,
+    is_plate,
+)
 from fieldguide.errors import FieldguideError
 
 if TYPE_CHECKING:
@@ -21,8 +39,33 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
     from fieldguide.guide.found_boxes import Found
 
+
+@contextmanager
+def _printable_usage() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        usage: Any = error
+        if hasattr(usage, "format_message"):  # an error of click, or of typer's copy of it
+            usage.message = printable(str(usage.message))
+        raise
+
+
+class _Commands(TyperGroup):
+    """The commands; errors of usage repeat the user's words, which may hold anything."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _printable_usage():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _printable_usage():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="fieldguide",
+    cls=_Commands,
     help="Turn many images into a field guide: a tree in words, a key, and a page to browse.\n\n"
     "Start with [bold]fieldguide demo[/bold], then "
     "[bold]fieldguide build FOLDER --out GUIDE[/bold] and [bold]fieldguide serve GUIDE[/bold].",
@@ -49,7 +92,25 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 
 def main() -> None:
     """Run the command line."""
-    app()
+    prepare_streams()
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # at the end of Python, an error would no longer be ours to word
+    except BrokenPipeError:
+        drop_unsaid()
+        sys.exit(1)
+    except Exception as error:  # of a command with --debug, of the help, or of our own making
+        sentence = None if "--debug" in sys.argv else _word_fault(error)
+        if sentence is None:
+            import traceback
+
+            say(*traceback.format_exc().rstrip("\n").split("\n"), file=sys.stderr)
+        else:
+            complain(sentence)
+        drop_unsaid()
+        sys.exit(1 if sentence is None else 2)
 
 
 def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -60,25 +121,47 @@ def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, debug=debug, **kwargs)
         except KeyboardInterrupt:
-            _complain("Stopped. Run the same command again and it goes on where it stopped.")
+            complain("Stopped. Run the same command again and it goes on where it stopped.")
             raise typer.Exit(130) from None
-        except FieldguideError as error:
-            if debug:
-                raise
-            _complain(str(error))
-            raise typer.Exit(2) from None
         except BrokenPipeError:  # the reader of our output went away, such as `| head`
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            for stream in (sys.stdout, sys.stderr):
-                os.dup2(nowhere, stream.fileno())
+            drop_unsaid()
             raise typer.Exit(1) from None
-        except (OSError, MemoryError) as error:
-            if debug:
+        except Exception as error:
+            sentence = None if debug else _word_fault(error)
+            if sentence is None:
                 raise
-            _complain(f"{error or 'There is not enough memory'}. Add --debug to see where.")
+            complain(sentence)
+            drop_unsaid()
             raise typer.Exit(2) from None
 
     return wrapped
+
+
+def _word_fault(error: Exception) -> str | None:
+    """Say in one sentence what an everyday fault is; None for an error that we have made."""
+    if isinstance(error, FieldguideError):
+        return str(error)
+    # By name: sqlite3 and safetensors are heavy, and loaded by now if the error is theirs.
+    modules = [cls.__module__ for cls in type(error).__mro__]
+    is_of_guide = any(name.startswith(("sqlite3", "safetensors")) for name in modules)
+    if (is_of_guide or isinstance(error, OSError)) and is_disk_full(error):
+        return "There is no room left on the disk; free some and run the same command again."
+    if is_of_guide:
+        return (
+            f"A file of the guide cannot be read or written ({error}); if it happens again, build "
+            "the guide anew. Add --debug to see where."
+        )
+    if isinstance(error, UnicodeError):
+        where = str(error)
+        if isinstance(error, UnicodeEncodeError | UnicodeDecodeError):
+            where = f"near {error.object[max(error.start - 20, 0) : error.end + 20]!r}"
+        return (
+            f"A name or a text is not valid Unicode ({where}); rename or correct it. "
+            "Add --debug to see where."
+        )
+    if isinstance(error, OSError | MemoryError):
+        return f"{str(error) or 'There is not enough memory'}. Add --debug to see where."
+    return None
 
 
 @app.command()
@@ -97,14 +180,12 @@ def demo(
     The collection is drawn by code: birds, fishes, beetles, leaves and more.
     The second time, the guide is there already and the page opens at once.
     """
-    from fieldguide.guide.demo import demo_collection, finished_demo, mark_demo
+    from fieldguide.guide.demo import build_demo, finished_demo
 
     guide = finished_demo(out)
     if guide is None:
         with Reporter() as report:
-            collection = demo_collection(report)
-            guide = _build(collection, out, report, title="Specimens")
-        mark_demo(out)
+            guide = build_demo(out, report)
     _print_summary(guide)
     if serve if serve is not None else sys.stdout.isatty():
         _serve(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty())
@@ -192,10 +273,10 @@ def build(
             n_jobs=jobs,
         )
     if as_json:
-        _print_json({**guide.about, "guide": str(out), "summary": guide.summary})
+        say_json({**guide.about, "guide": str(out), "summary": guide.summary})
         return
     _print_summary(guide)
-    print(f"Look at it: fieldguide serve {out}")
+    say(f"Look at it: fieldguide serve {out}")
 
 
 @app.command()
@@ -249,6 +330,10 @@ def describe(
 
     if out is not None and beside is None:
         raise FieldguideError("--out of fieldguide describe goes with --beside; give both.")
+    if out is not None:
+        check_target(out, "--out", is_comparison)
+    if plate is not None:
+        check_target(plate, "--plate", is_plate)
     opened = Guide.open(guide)
     if words or plate is not None:
         _describe_words(opened, plate, as_json)
@@ -260,14 +345,14 @@ def describe(
     if as_json:
         from fieldguide.site.records import branch_record
 
-        _print_json(branch_record(opened, first, depth))
+        say_json(branch_record(opened, first, depth))
     elif sys.stdout.isatty():
         from fieldguide.site.terminal import tree_lines
 
         console, marks = _console()
-        _print_lines(console, tree_lines(opened, first, depth, console.width, marks))
+        say_rich(console, tree_lines(opened, first, depth, console.width, marks))
     else:
-        print(opened.describe(first, max_depth=depth))
+        say(*opened.describe(first, max_depth=depth).split("\n"))
 
 
 @app.command()
@@ -298,7 +383,7 @@ def identify(
             n_failed += 1
             results.append({"image": str(image), "error": str(error)})
             if not as_json:
-                _complain(str(error))
+                complain(str(error))
             continue
         seen = opened.find_marks(image, answer.kinds[0][0]) if answer.kinds else None
         because = "" if seen is None else word_because(seen)
@@ -306,11 +391,9 @@ def identify(
             record = answer_record(opened, answer)
             results.append({"image": str(image), **record, "because": because or None})
         else:
-            print(image)
-            for line in answer_lines(opened, answer, because):
-                print(f"  {line}")
+            say(str(image), *(f"  {line}" for line in answer_lines(opened, answer, because)))
     if as_json:
-        _print_json(results)
+        say_json(results)
     if n_failed:
         raise typer.Exit(2)
 
@@ -341,10 +424,10 @@ def marks(
             why = "marks tell a kind from others, and it has one kind: add pictures of another"
         raise FieldguideError(f"This guide has no marks; {why}.")
     if as_json:
-        _print_json(marks_record(found))
+        say_json(marks_record(found))
         return
     console, fine = _console()
-    print("\n".join(marks_lines(found, console.width, full="█" if fine[4] == "●" else "#")))
+    say(*marks_lines(found, console.width, full="█" if fine[4] == "●" else "#"))
 
 
 @app.command()
@@ -385,6 +468,8 @@ def locate(
     from fieldguide.site.places import word_located
     from fieldguide.site.records import located_record
 
+    if out is not None:
+        check_target(out, "--out", is_found_boxes)
     opened = Guide.open(guide)
     if embedder is not None:
         opened.use_embedder(embedder)
@@ -393,20 +478,20 @@ def locate(
     if out is not None:
         _write_boxes(out, found)
     if as_json:
-        _print_json([{"image": f.path, **located_record(f.located)} for f in found])
+        say_json([{"image": f.path, **located_record(f.located)} for f in found])
     elif images:
         for each in found:
-            print(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
+            say(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
     if truth is not None:
         compared = compare_boxes(found, truth)
         figures = ", ".join(f"AP at {o:g}: {p:.3f}" for o, p in compared.average_precision.items())
         pictures = count(compared.n_pictures, "picture")
         line = f"{pictures} with boxes; {figures}, CorLoc {compared.corloc:.3f}"
-        print(line, file=sys.stderr if as_json else sys.stdout)
+        say(line, file=sys.stderr if as_json else sys.stdout)
     if out is not None and not as_json:
-        print(f"The boxes of {count(len(found), 'picture')} are in {out}")
+        say(f"The boxes of {count(len(found), 'picture')} are in {out}")
     elif not images and truth is None and not as_json:
-        print(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
+        say(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
     if n_failed:
         raise typer.Exit(2)
 
@@ -427,14 +512,13 @@ def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[l
             found.append(Found(str(image), (picture.width, picture.height), located))
         except UnreadableImageError as error:
             n_failed += 1
-            _complain(str(error))
+            complain(str(error))
     return found, n_failed
 
 
 def _write_boxes(out: Path, found: list["Found"]) -> None:
     from fieldguide.datasets.boxes import write_coco_boxes
 
-    _refuse_folder(out)
     write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])
 
 
@@ -470,15 +554,15 @@ def plot(
     from fieldguide.site.plots import check_plot_name, plot_key
 
     check_plot_name(name)
+    target = out or Path(f"{name}.svg")
+    check_target(target, "--out", is_drawing)
     opened = Guide.open(guide)
     other = None if beside is None else Guide.open(beside)
-    target = out or Path(f"{name}.svg")
     drawn = plot_key(opened, levels, beside=other)
-    _refuse_folder(target)
     write_text(target, drawn.text)
     if drawn.statement:
-        print(drawn.statement)
-    print(f"The drawing is in {target}")
+        say(drawn.statement)
+    say(f"The drawing is in {target}")
 
 
 @app.command()
@@ -508,7 +592,11 @@ def export(
     guide: GuideFolder,
     site: Annotated[Path, typer.Argument(metavar="SITE", help="Folder to make.")],
     overwrite: Annotated[
-        bool, typer.Option(help="Replace SITE even when it is not an earlier export.")
+        bool,
+        typer.Option(
+            help="Write into SITE even when it holds other files: they stay, unless one has the "
+            "name of a page."
+        ),
     ] = False,
     debug: Debug = False,
 ) -> None:
@@ -518,7 +606,7 @@ def export(
     opened = Guide.open(guide)
     with Reporter() as report:
         first = opened.export_site(site, overwrite=overwrite, progress=report)
-    print(f"Open {first}")
+    say(f"Open {first}")
 
 
 def _build(collection: "Collection", out: Path, report: Reporter, **options: Any) -> "Guide":
@@ -531,34 +619,21 @@ def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -
     from fieldguide.site import serve as serve_site
 
     def announce(address: str) -> None:
-        print(f"The page is at {address} (Ctrl-C ends it)", flush=True)
+        say(f"The page is at {address} (Ctrl-C ends it)")
 
     serve_site(guide, host, port, open_browser=open_browser, announce=announce)
 
 
-def _refuse_folder(out: Path) -> None:
-    if out.is_dir():
-        raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
-
-
-def _complain(sentence: str) -> None:
-    print(f"fieldguide: {sentence}", file=sys.stderr)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
-
-
 def _print_summary(guide: "Guide") -> None:
-    print(f"{guide.title}: {guide.summary}")
-    print(guide.verdict)
+    say(f"{guide.title}: {guide.summary}")
+    say(guide.verdict)
     if guide.unreadable:
-        print(f"{len(guide.unreadable):,} files were skipped:")
+        say(f"{len(guide.unreadable):,} files were skipped:")
         for file in guide.unreadable[:10]:
-            print(f"  {file.path}: {file.reason}")
+            say(f"  {file.path}: {file.reason}")
         if len(guide.unreadable) > 10:
-            print("  … all of them stand on the page 'About this guide'")
-    print(f"The guide is in {guide.folder}")
+            say("  … all of them stand on the page 'About this guide'")
+    say(f"The guide is in {guide.folder}")
 
 
 def _console() -> tuple[Any, tuple[str, ...]]:
@@ -575,11 +650,6 @@ def _console() -> tuple[Any, tuple[str, ...]]:
     return console, FINE
 
 
-def _print_lines(console: Any, lines: list[Any]) -> None:
-    for line in lines:
-        console.print(line, overflow="ignore" if line.no_wrap else None, crop=False)
-
-
 def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: bool) -> None:
     from fieldguide._files import write_text
     from fieldguide.guide.compare import compare_guides
@@ -589,15 +659,14 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
 
     comparison = compare_guides(guide, other)
     if out is not None:
-        _refuse_folder(out)
         write_text(out, compare_on_page(guide, other, comparison))
     if as_json:
-        _print_json(comparison_record(guide, other, comparison))
+        say_json(comparison_record(guide, other, comparison))
         return
     console, marks = _console()
-    _print_lines(console, comparison_lines(guide, other, comparison, console.width, marks))
+    say_rich(console, comparison_lines(guide, other, comparison, console.width, marks))
     if out is not None:
-        print(f"The page is in {out}")
+        say(f"The page is in {out}")
 
 
 def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
@@ -607,17 +676,21 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         for w in guide.visual_words
     ]
     if plate is not None:
+        from PIL.PngImagePlugin import PngInfo
+
         from fieldguide._files import replacing
 
+        by = PngInfo()
+        by.add_text("Software", PLATE_SOFTWARE)
         with replacing(plate) as temporary:
-            image.save(temporary, "PNG")
+            image.save(temporary, "PNG", pnginfo=by)
     if as_json:
-        _print_json(shown)
+        say_json(shown)
         return
     for word in guide.visual_words:
         homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
-        print(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
-    print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
+        say(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
+    say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
 if __name__ == "__main__":

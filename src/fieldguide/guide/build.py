@@ -231,7 +231,7 @@ def _describe(
     confusions = sorted(count_confusions(table.kinds, answers).items(), key=lambda p: (-p[1], p[0]))
     recipe = {"recipe": settings.recipe} if settings.recipe else {}
     return recipe | {
-        "title": settings.title or collection.name,
+        "title": (settings.title or collection.name).encode("utf-8", "replace").decode(),
         "source": collection.name,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "seed": settings.seed,

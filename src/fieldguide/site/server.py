@@ -159,7 +159,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         try:
             listening.bind((host, candidate))
             listening.listen(128)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             listening.close()
             reason = error
         else:

@@ -76,9 +76,8 @@ class Catalogue:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._db = sqlite3.connect(
-                f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False
-            )
+            address = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+            self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
             self._lock = threading.Lock()
             self._db.execute("SELECT COUNT(*) FROM specimen").fetchone()
         except sqlite3.Error as error:

@@ -1,5 +1,6 @@
 """Writes that are whole or not there, and deletions by a list of names."""
 
+import errno
 import json
 import os
 import tempfile
@@ -51,6 +52,14 @@ def encode_json(value: Any) -> bytes:
     """Return ``value`` as indented JSON in UTF-8, as :func:`write_json` writes it."""
     text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     return f"{text}\n".encode()
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error of the system, of SQLite, safetensors or NumPy says that a disk is full."""
+    # NumPy says "17 requested and 4 written", and no number.
+    said = ("disk is full", "No space left", "quota exceeded", " requested and ")
+    number = getattr(error, "errno", None)
+    return number in (errno.ENOSPC, errno.EDQUOT) or any(part in str(error) for part in said)
 
 
 def sync(path: Path) -> None:

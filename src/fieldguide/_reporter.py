@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from fieldguide._console import printable, say
+
 
 class Reporter:
     """Progress: a bar on a terminal, a line per step in a log, nothing when quiet."""
@@ -48,13 +50,13 @@ class Reporter:
             self._step = step
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(step, total=length, amount=amount)
+            self._task = self._bar.add_task(printable(step), total=length, amount=amount)
         self._bar.update(self._task, completed=done, total=length, amount=amount)
 
     def _print_line(self, step: str, done: int, total: int) -> None:
         tenth = 10 * done // max(total, 1)
         if step != self._step:
-            print(step if total == 1 else f"{step}: {done:,} of {total:,}", file=sys.stderr)
+            say(step if total == 1 else f"{step}: {done:,} of {total:,}", file=sys.stderr)
         elif tenth > self._tenth and total > 1:
-            print(f"{step}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+            say(f"{step}: {done:,} of {total:,}", file=sys.stderr)
         self._step, self._tenth = step, tenth

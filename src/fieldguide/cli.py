@@ -1,28 +1,78 @@
-"""The command line: the only part of the package that prints.
+"""The command line: the only part of the package that prints, by way of ``_console``.
 
 Heavy packages are imported inside the commands, so that ``--help`` is quick.
 """
 
-import functools
-import json
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from fieldguide._commands import (
+    AsJson,
+    Debug,
+    Embedder,
+    GuideFolder,
+    one_line_errors,
+    open_console,
+    word_fault,
+)
+from fieldguide._console import (
+    complain,
+    drop_unsaid,
+    prepare_streams,
+    printable,
+    say,
+    say_json,
+    say_rich,
+)
 from fieldguide._reporter import Reporter
+from fieldguide._targets import (
+    PLATE_SOFTWARE,
+    check_target,
+    is_comparison,
+    is_drawing,
+    is_plate,
+)
+from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import FieldguideError
 
 if TYPE_CHECKING:
-    from fieldguide.chapters.places.boxes import Found
     from fieldguide.collection import Collection
     from fieldguide.guide import Guide
 
+
+@contextmanager
+def _printable_usage() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        usage: Any = error
+        if hasattr(usage, "format_message"):  # an error of click, or of typer's copy of it
+            usage.message = printable(str(usage.message))
+        raise
+
+
+class _Commands(TyperGroup):
+    """The commands; errors of usage repeat the user's words, which may hold anything."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _printable_usage():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _printable_usage():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="fieldguide",
+    cls=_Commands,
     help="Turn many images into a field guide: a tree in words, a key, and a page to browse.\n\n"
     "Start with [bold]fieldguide demo[/bold], then "
     "[bold]fieldguide build FOLDER --out GUIDE[/bold] and [bold]fieldguide serve GUIDE[/bold].",
@@ -32,57 +82,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-GuideFolder = Annotated[
-    Path, typer.Argument(metavar="GUIDE", help="A guide made by 'fieldguide build'.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
-Embedder = Annotated[
-    Path | None,
-    typer.Option(help="An ONNX file in place of the built-in network.", show_default=False),
-]
 Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; by default the first free one from 8000."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def main() -> None:
     """Run the command line."""
-    app()
-
-
-def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Print an error as one line and leave with code 2, or 130 for Ctrl-C."""
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, debug: bool = False, **kwargs: Any) -> None:
+    prepare_streams()
+    try:
         try:
-            command(*args, debug=debug, **kwargs)
-        except KeyboardInterrupt:
-            _complain("Stopped. Run the same command again and it goes on where it stopped.")
-            raise typer.Exit(130) from None
-        except FieldguideError as error:
-            if debug:
-                raise
-            _complain(str(error))
-            raise typer.Exit(2) from None
-        except BrokenPipeError:  # the reader of our output went away, such as `| head`
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            for stream in (sys.stdout, sys.stderr):
-                os.dup2(nowhere, stream.fileno())
-            raise typer.Exit(1) from None
-        except (OSError, MemoryError) as error:
-            if debug:
-                raise
-            _complain(f"{error or 'There is not enough memory'}. Add --debug to see where.")
-            raise typer.Exit(2) from None
+            app()
+        finally:
+            sys.stdout.flush()  # at the end of Python, an error would no longer be ours to word
+    except BrokenPipeError:
+        drop_unsaid()
+        sys.exit(1)
+    except Exception as error:  # of a command with --debug, of the help, or of our own making
+        sentence = None if "--debug" in sys.argv else word_fault(error)
+        if sentence is None:
+            import traceback
 
-    return wrapped
+            say(*traceback.format_exc().rstrip("\n").split("\n"), file=sys.stderr)
+        else:
+            complain(sentence)
+        drop_unsaid()
+        sys.exit(1 if sentence is None else 2)
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the guide.")] = Path("fieldguide-demo"),
     serve: Annotated[
@@ -109,7 +139,7 @@ def demo(
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def build(
     folder: Annotated[Path, typer.Argument(help="Folder of images, with sub-folders or without.")],
     out: Annotated[Path, typer.Option(help="Folder for the guide, outside the images' folder.")],
@@ -190,14 +220,14 @@ def build(
             n_jobs=jobs,
         )
     if as_json:
-        _print_json({**guide.about, "guide": str(out), "summary": guide.summary})
+        say_json({**guide.about, "guide": str(out), "summary": guide.summary})
         return
     _print_summary(guide)
-    print(f"Look at it: fieldguide serve {out}")
+    say(f"Look at it: fieldguide serve {out}")
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def describe(
     guide: GuideFolder,
     depth: Annotated[int | None, typer.Option(help="Levels to show.", show_default=False)] = None,
@@ -247,6 +277,10 @@ def describe(
 
     if out is not None and beside is None:
         raise FieldguideError("--out of fieldguide describe goes with --beside; give both.")
+    if out is not None:
+        check_target(out, "--out", is_comparison)
+    if plate is not None:
+        check_target(plate, "--plate", is_plate)
     opened = Guide.open(guide)
     if words or plate is not None:
         _describe_words(opened, plate, as_json)
@@ -258,18 +292,18 @@ def describe(
     if as_json:
         from fieldguide.site.records import branch_record
 
-        _print_json(branch_record(opened, first, depth))
+        say_json(branch_record(opened, first, depth))
     elif sys.stdout.isatty():
         from fieldguide.site.terminal import tree_lines
 
-        console, marks = _console()
-        _print_lines(console, tree_lines(opened, first, depth, console.width, marks))
+        console, marks = open_console()
+        say_rich(console, tree_lines(opened, first, depth, console.width, marks))
     else:
-        print(opened.describe(first, max_depth=depth))
+        say(*opened.describe(first, max_depth=depth).split("\n"))
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def identify(
     guide: GuideFolder,
     images: Annotated[list[Path], typer.Argument(help="Image files to name.")],
@@ -294,145 +328,20 @@ def identify(
             n_failed += 1
             results.append({"image": str(image), "error": str(error)})
             if not as_json:
-                _complain(str(error))
+                complain(str(error))
             continue
         if as_json:
             results.append({"image": str(image), "answer": answer.to_plain()})
         else:
-            print(image)
-            for line in answer_lines(opened, answer):
-                print(f"  {line}")
+            say(str(image), *(f"  {line}" for line in answer_lines(opened, answer)))
     if as_json:
-        _print_json(results)
+        say_json(results)
     if n_failed:
         raise typer.Exit(2)
 
 
 @app.command()
-@_one_line_errors
-def marks(
-    guide: GuideFolder,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="Name of a kind of the guide.")],
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> None:
-    """Say what tells a kind from the others: its field marks.
-
-    Words of the network in windows of its pictures, with their weight in the vote for the kind;
-    visual words, and how many of them are enough. Their pictures are on the page of the kind.
-
-    Example: fieldguide marks photos-guide heron
-    """
-    from fieldguide.chapters.marks.page import marks_lines, marks_record
-    from fieldguide.guide import Guide
-
-    opened = Guide.open(guide)
-    found = opened.marks(kind)
-    if found is None:
-        why = "build it again, without --no-marks"
-        if len(opened.kinds) < 2:
-            why = "marks tell a kind from others, and it has one kind: add pictures of another"
-        raise FieldguideError(f"This guide has no marks; {why}.")
-    if as_json:
-        _print_json(marks_record(found))
-        return
-    console, fine = _console()
-    print("\n".join(marks_lines(found, console.width, full="█" if fine[4] == "●" else "#")))
-
-
-@app.command()
-@_one_line_errors
-def locate(
-    guide: GuideFolder,
-    images: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Image files to look at; those of the guide by default."),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(help="Look for the marks of this kind; by default of the one it is named."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the boxes to this COCO JSON file.")
-    ] = None,
-    boxes: Annotated[
-        Path | None,
-        typer.Option(
-            help="Boxes to compare with: a COCO JSON file, or a folder of VOC XML or YOLO files."
-        ),
-    ] = None,
-    embedder: Embedder = None,
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> None:
-    """Say where in each image the marks of a kind are.
-
-    Without IMAGES, it tells what the guide has found in the best examples of each kind.
-    With --boxes, it prints the average precision at an overlap of .5 and .4, and CorLoc.
-
-    Example: fieldguide locate photos-guide new/*.jpg --out found.json
-    """
-    from fieldguide.chapters.places.boxes import compare_boxes, read_boxes
-    from fieldguide.chapters.places.page import word_located
-    from fieldguide.guide import Guide
-    from fieldguide.guide.answer import to_plain
-    from fieldguide.site.phrases import count
-
-    opened = Guide.open(guide)
-    if embedder is not None:
-        opened.use_embedder(embedder)
-    truth = None if boxes is None else read_boxes(boxes)
-    found, n_failed = _find_marks(opened, images or [], kind)
-    if out is not None:
-        _write_boxes(out, found)
-    if as_json:
-        _print_json([{"image": f.path, "places": to_plain(f.located)} for f in found])
-    elif images:
-        for each in found:
-            print(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
-    if truth is not None:
-        compared = compare_boxes(found, truth)
-        figures = ", ".join(f"AP at {o:g}: {p:.3f}" for o, p in compared.average_precision.items())
-        pictures = count(compared.n_pictures, "picture")
-        line = f"{pictures} with boxes; {figures}, CorLoc {compared.corloc:.3f}"
-        print(line, file=sys.stderr if as_json else sys.stdout)
-    if out is not None and not as_json:
-        print(f"The boxes of {count(len(found), 'picture')} are in {out}")
-    elif not images and truth is None and not as_json:
-        print(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
-    if n_failed:
-        raise typer.Exit(2)
-
-
-def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
-    """Return what is found in images, or in the guide's own; and how many could not be read."""
-    from fieldguide.chapters.places.boxes import Found
-    from fieldguide.collection import read_picture
-    from fieldguide.errors import UnreadableImageError
-
-    if not images:
-        return [Found(s.path, (s.width, s.height), at) for s, at in guide.all_located(kind)], 0
-    found, n_failed = [], 0
-    for image in images:
-        try:
-            (located,) = guide.locate([image], kind)
-            picture = read_picture(image)
-            found.append(Found(str(image), (picture.width, picture.height), located))
-        except UnreadableImageError as error:
-            n_failed += 1
-            _complain(str(error))
-    return found, n_failed
-
-
-def _write_boxes(out: Path, found: list["Found"]) -> None:
-    from fieldguide.datasets.boxes import write_coco_boxes
-
-    _refuse_folder(out)
-    write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])
-
-
-@app.command()
-@_one_line_errors
+@one_line_errors
 def plot(
     guide: GuideFolder,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to draw: 'key'.")],
@@ -463,19 +372,19 @@ def plot(
     from fieldguide.site.plots import check_plot_name, plot_key
 
     check_plot_name(name)
+    target = out or Path(f"{name}.svg")
+    check_target(target, "--out", is_drawing)
     opened = Guide.open(guide)
     other = None if beside is None else Guide.open(beside)
-    target = out or Path(f"{name}.svg")
     drawn = plot_key(opened, levels, beside=other)
-    _refuse_folder(target)
     write_text(target, drawn.text)
     if drawn.statement:
-        print(drawn.statement)
-    print(f"The drawing is in {target}")
+        say(drawn.statement)
+    say(f"The drawing is in {target}")
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def serve(
     guide: GuideFolder,
     host: Annotated[
@@ -496,12 +405,16 @@ def serve(
 
 
 @app.command()
-@_one_line_errors
+@one_line_errors
 def export(
     guide: GuideFolder,
     site: Annotated[Path, typer.Argument(metavar="SITE", help="Folder to make.")],
     overwrite: Annotated[
-        bool, typer.Option(help="Replace SITE even when it is not an earlier export.")
+        bool,
+        typer.Option(
+            help="Write into SITE even when it holds other files: they stay, unless one has the "
+            "name of a page."
+        ),
     ] = False,
     debug: Debug = False,
 ) -> None:
@@ -511,7 +424,7 @@ def export(
     opened = Guide.open(guide)
     with Reporter() as report:
         first = opened.export_site(site, overwrite=overwrite, progress=report)
-    print(f"Open {first}")
+    say(f"Open {first}")
 
 
 def _build(collection: "Collection", out: Path, report: Reporter, **options: Any) -> "Guide":
@@ -524,53 +437,21 @@ def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -
     from fieldguide.site import serve as serve_site
 
     def announce(address: str) -> None:
-        print(f"The page is at {address} (Ctrl-C ends it)", flush=True)
+        say(f"The page is at {address} (Ctrl-C ends it)")
 
     serve_site(guide, host, port, open_browser=open_browser, announce=announce)
 
 
-def _refuse_folder(out: Path) -> None:
-    if out.is_dir():
-        raise FieldguideError(f"{str(out)!r} is a folder; give --out the name of a file.")
-
-
-def _complain(sentence: str) -> None:
-    print(f"fieldguide: {sentence}", file=sys.stderr)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
-
-
 def _print_summary(guide: "Guide") -> None:
-    print(f"{guide.title}: {guide.summary}")
-    print(guide.verdict)
+    say(f"{guide.title}: {guide.summary}")
+    say(guide.verdict)
     if guide.unreadable:
-        print(f"{len(guide.unreadable):,} files were skipped:")
+        say(f"{len(guide.unreadable):,} files were skipped:")
         for file in guide.unreadable[:10]:
-            print(f"  {file.path}: {file.reason}")
+            say(f"  {file.path}: {file.reason}")
         if len(guide.unreadable) > 10:
-            print("  … all of them stand on the page 'About this guide'")
-    print(f"The guide is in {guide.folder}")
-
-
-def _console() -> tuple[Any, tuple[str, ...]]:
-    """Return the terminal, and the marks that it can show."""
-    from rich.console import Console
-
-    from fieldguide.site.terminal import FINE, PLAIN
-
-    console = Console(highlight=False)
-    try:
-        "".join(FINE).encode(console.encoding)
-    except UnicodeEncodeError:
-        return console, PLAIN
-    return console, FINE
-
-
-def _print_lines(console: Any, lines: list[Any]) -> None:
-    for line in lines:
-        console.print(line, overflow="ignore" if line.no_wrap else None, crop=False)
+            say("  … all of them stand on the page 'About this guide'")
+    say(f"The guide is in {guide.folder}")
 
 
 def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: bool) -> None:
@@ -582,15 +463,14 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
 
     comparison = compare_guides(guide, other)
     if out is not None:
-        _refuse_folder(out)
         write_text(out, compare_on_page(guide, other, comparison))
     if as_json:
-        _print_json(comparison_record(guide, other, comparison))
+        say_json(comparison_record(guide, other, comparison))
         return
-    console, marks = _console()
-    _print_lines(console, comparison_lines(guide, other, comparison, console.width, marks))
+    console, marks = open_console()
+    say_rich(console, comparison_lines(guide, other, comparison, console.width, marks))
     if out is not None:
-        print(f"The page is in {out}")
+        say(f"The page is in {out}")
 
 
 def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
@@ -600,17 +480,25 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         for w in guide.visual_words
     ]
     if plate is not None:
+        from PIL.PngImagePlugin import PngInfo
+
         from fieldguide._files import replacing
 
+        by = PngInfo()
+        by.add_text("Software", PLATE_SOFTWARE)
         with replacing(plate) as temporary:
-            image.save(temporary, "PNG")
+            image.save(temporary, "PNG", pnginfo=by)
     if as_json:
-        _print_json(shown)
+        say_json(shown)
         return
     for word in guide.visual_words:
         homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
-        print(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
-    print(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
+        say(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
+    say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
+
+
+for _name in OPTIONAL:
+    import_module(f"fieldguide.chapters.{_name}.command").add_to(app)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from fieldguide.cli import app
 from fieldguide.errors import FieldguideError
+from tests.cli.terminals import run_on_terminal
 from tests.hostile import write_hostile_folder
 
 FIELDGUIDE = [sys.executable, "-m", "fieldguide"]
@@ -101,29 +102,10 @@ def test_describe_a_part_of_the_tree(small_guide):
 
 @pytest.mark.parametrize("width", [40, 100])
 def test_describe_on_a_terminal_of_any_width(small_guide, width):
-    pty = pytest.importorskip("pty")
-    import fcntl
-    import struct
-    import termios
-
-    here, there = pty.openpty()
-    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    environment.pop("COLUMNS", None)
     command = [*FIELDGUIDE, "describe", str(small_guide.folder)]
-    with subprocess.Popen(command, stdout=there, stdin=there, env=environment) as shown:
-        os.close(there)
-        told = b""
-        while True:
-            try:
-                part = os.read(here, 4096)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            told += part
-    os.close(here)
-    assert shown.returncode == 0
+    code, told = run_on_terminal(command, environment, width)
+    assert code == 0, told
     lines = re.sub(r"\x1b\[[0-9;]*m", "", told.decode()).replace("\r", "").splitlines()
     assert len(lines) == len(small_guide.branches)
     assert max(map(len, lines)) <= width

@@ -7,6 +7,7 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.answer import (
     SCHEMA,
     Answer,
@@ -17,7 +18,7 @@ from fieldguide.guide.answer import (
     plain_fields,
     to_plain,
 )
-from fieldguide.guide.chapters import OPTIONAL, load_chapter
+from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.views import KeyPath
 
 

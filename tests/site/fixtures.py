@@ -3,6 +3,7 @@
 import io
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,14 +144,17 @@ class StandInGuide:
         steps = np.arange(1, 1 + min(n, self.n_specimens - 1))
         return (np.asarray(ids)[:, None] + steps) % max(self.n_specimens, 1)
 
+    def look(self, image):
+        try:
+            with Image.open(io.BytesIO(image)) as opened:
+                return SimpleNamespace(image=opened.convert("RGB"))
+        except Exception as error:
+            raise UnreadableImageError("it is not an image that can be read") from error
+
     def identify(self, images):
         for image in images:
             if isinstance(image, bytes):
-                try:
-                    with Image.open(io.BytesIO(image)) as opened:
-                        opened.load()
-                except Exception as error:
-                    raise UnreadableImageError("it is not an image that can be read") from error
+                self.look(image)
         near = self.specimens(range(min(8, self.n_specimens)))
         ranked = [
             NamedKind(k.name, p) for k, p in zip(self.kinds, (0.83, 0.11, 0.04), strict=False)

@@ -3,6 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
+from fieldguide._console import printable
 from fieldguide.guide.compare import Comparison, Move, Pair
 from fieldguide.site.terminal import FINE, PLAIN, comparison_lines, tree_lines
 
@@ -16,6 +17,22 @@ def test_no_line_is_wider_than_the_terminal(request, name, width):
     lines = tree_lines(shown, 0, None, width)
     assert len(lines) == len(shown.branches)
     assert max(line.cell_len for line in lines) <= width
+
+
+@pytest.mark.parametrize("width", [40, 110])
+def test_control_characters_take_a_column_each(make_stand_in, width):
+    odd = "\x1b[31m\x07\n\x9b\u202e"
+    places = [(f"robin{odd}", (f"winged{odd * 4}",), (9, 9), f"{i}.png") for i in range(4)]
+    shown = make_stand_in(places, title=f"Birds{odd * 9}")
+    comparison = Comparison(((0, 0),), (Pair(1, 1, 4, 4, 4),), (Move(0, 1, (0,)),))
+    lines = [
+        *tree_lines(shown, 0, None, width),
+        *comparison_lines(shown, shown, comparison, width)[2:],
+    ]
+    assert any("winged␛[31m␇␊\ufffd" in line.plain for line in lines)
+    for line in lines:
+        assert printable(line.plain) == line.plain
+        assert line.cell_len <= width
 
 
 def test_a_line_says_how_many_how_sure_and_which_kinds(plain_guide, hostile_guide):

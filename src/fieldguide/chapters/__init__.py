@@ -1,6 +1,13 @@
 """Chapters that a guide can do without, each in a folder of its own.
 
-A chapter owns everything about itself: what it measures and writes while a guide is built, what it
-says of a new image, its part of the pages and its commands. ``guide/chapters.py`` has the list:
-without its line there, and without its folder, the rest works as before.
+A chapter owns everything about itself::
+
+    chapter.py     what it measures and writes while a guide is built, what it says of a new image
+    records.py     what it says, as records
+    page.py        its part of the pages, with kind.html, answer.html and style.css
+    command.py     its commands
+
+Without its name here, and without its folder, the rest works as before.
 """
+
+OPTIONAL = ("marks", "places")

@@ -207,7 +207,7 @@ def write_coco_boxes(
             annotations.append(entry)
     categories = [{"id": k, "name": name} for name, k in number.items()]
     content = {"images": images, "annotations": annotations, "categories": categories}
-    write_bytes(Path(file), json.dumps(content, ensure_ascii=False, allow_nan=False).encode())
+    write_bytes(Path(file), json.dumps(content, allow_nan=False).encode())
 
 
 def _parse_xml(path: Path) -> ElementTree.Element:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple
 
-from fieldguide.guide.chapters import OPTIONAL
+from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import KeyPath
 
 SCHEMA = 1  # raise it when a field is renamed, removed or means something else

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import softmax
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.features.words import YES
 from fieldguide.guide.answer import (
     Answer,
@@ -12,7 +13,6 @@ from fieldguide.guide.answer import (
     Neighbour,
     ShownWord,
 )
-from fieldguide.guide.chapters import OPTIONAL
 from fieldguide.guide.couplets import leaf_classes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest

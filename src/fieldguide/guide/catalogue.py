@@ -4,6 +4,7 @@ It is written once and read-only afterwards.
 """
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -75,12 +76,11 @@ class Catalogue:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._db = sqlite3.connect(
-                f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False
-            )
+            address = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+            self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
             self._lock = threading.Lock()
-            self._all("SELECT COUNT(*) FROM specimen")
-        except (sqlite3.Error, GuideError) as error:
+            self._db.execute("SELECT COUNT(*) FROM specimen").fetchone()
+        except sqlite3.Error as error:
             raise GuideError(
                 f"The catalogue {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None

@@ -10,11 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.guide import annotation, key, register, rows, specimens, trees, visual_words, words
 from fieldguide.guide.workspace import Workspace
-
-# In fieldguide.chapters: each a folder that may be deleted together with its name here.
-OPTIONAL = ("marks", "places")
 
 
 class Chapter(Protocol):
@@ -27,7 +25,9 @@ class Chapter(Protocol):
 
 
 class OptionalChapter(Chapter, Protocol):
-    """A chapter that a guide can do without."""
+    """A chapter that a guide can do without; ``ANSWER`` is the record of what it says."""
+
+    ANSWER: type
 
     def open_part(self, edition: Path, about: dict[str, Any]) -> Any:
         """Return what the edition holds of this chapter; None where it holds nothing."""
@@ -42,4 +42,4 @@ def list_chapters() -> Sequence[Chapter]:
 @cache
 def load_chapter(name: str) -> Any:
     """Return an optional chapter."""
-    return import_module(f"fieldguide.chapters.{name}")
+    return import_module(f"fieldguide.chapters.{name}.chapter")

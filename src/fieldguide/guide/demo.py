@@ -5,10 +5,10 @@ from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.guide.build import build_guide
-from fieldguide.guide.chapters import OPTIONAL
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.workspace import Settings
 

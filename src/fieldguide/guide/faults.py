@@ -1,6 +1,5 @@
 """What a disk may do to a build, said in one sentence."""
 
-import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +7,8 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
+from fieldguide._files import is_disk_full
 from fieldguide.errors import GuideError
-
-_FULL = ("disk is full", "No space left", "quota exceeded", " requested and ")
 
 
 @contextmanager
@@ -19,9 +17,7 @@ def explained_faults(out: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error, SafetensorError) as error:
-        # NumPy says "17 requested and 4 written" and gives no number.
-        number = getattr(error, "errno", None)
-        if number in (errno.ENOSPC, errno.EDQUOT) or any(part in str(error) for part in _FULL):
+        if is_disk_full(error):
             raise GuideError(
                 f"There is no room left on the disk of {str(out)!r}; free some, and run the same "
                 "build again: it goes on where it stopped."

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network
 from fieldguide.features.stack import DEEP, FeatureStack
 from fieldguide.features.words import WordModel
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
-from fieldguide.guide.chapters import OPTIONAL, load_chapter
+from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.key import KEYS
 from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows

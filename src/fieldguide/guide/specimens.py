@@ -46,7 +46,7 @@ def store(work: Workspace, table: Table) -> None:
     """Hand the table to the other chapters."""
     work.built[NAME] = table
     work.info |= {
-        "title": work.settings.title or work.collection.name,
+        "title": (work.settings.title or work.collection.name).encode("utf-8", "replace").decode(),
         "source": work.collection.name,
         "seed": work.seed,
         "embedder": work.network.name,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PIL import Image
 
-from fieldguide.guide.chapters import OPTIONAL
+from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import Kind
 from fieldguide.site.pictures import PictureBook
 

@@ -80,12 +80,12 @@ class Guard:
         except HTTPException as error:
             await error_response(request, error, self.missing_page)(scope, receive, send_guarded)
         except ClientDisconnect:
-            _log.info("%s %s was given up by its client", scope["method"], scope["path"])
+            _log.info("%s %r was given up by its client", scope["method"], scope["path"])
         except Exception as error:
             if isinstance(error, FieldguideError):
-                _log.error("%s %s failed: %s", scope["method"], scope["path"], error)
+                _log.error("%s %r failed: %s", scope["method"], scope["path"], error)
             else:
-                _log.exception("%s %s failed", scope["method"], scope["path"])
+                _log.exception("%s %r failed", scope["method"], scope["path"])
             if started:
                 raise
             failure = HTTPException(500, _SENTENCES[500])

@@ -36,9 +36,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from fieldguide.collection import read_picture
 from fieldguide.errors import FieldguideError, UnreadableImageError
-from fieldguide.guide.measure import LARGE_PX
 from fieldguide.site.answers import ShownAnswer
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
 from fieldguide.site.guard import (
@@ -172,7 +170,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         try:
             listening.bind((host, candidate))
             listening.listen(128)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             listening.close()
             reason = error
         else:
@@ -201,9 +199,9 @@ class _Edition:
 
     def show(self, data: bytes) -> ShownAnswer:
         start = time.perf_counter()
-        image = read_picture(data, at_least_px=LARGE_PX).image
-        answer = self.guide.identify([image])[0]
-        return self.renderer.show(answer, image, time.perf_counter() - start)
+        sighting = self.guide.look(data)
+        answer = self.guide.identify([sighting])[0]
+        return self.renderer.show(answer, sighting.image, time.perf_counter() - start)
 
     def identify_page(self, data: bytes) -> str:
         return self.renderer.identify(self.show(data))

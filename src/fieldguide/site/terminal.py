@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from fieldguide._console import printable
 from fieldguide.guide.compare import Comparison, word_comparison
 from fieldguide.site.phrases import count, display_name
 
@@ -79,11 +80,11 @@ def comparison_lines(
     if comparison.moves:
         lines += [Text(), Text("Moved", style="bold")]
     for move in comparison.moves[:_MOST_MOVES]:
-        ways = f"{first.sentence(move.first)} → {second.sentence(move.second)}"
+        ways = printable(f"{first.sentence(move.first)} → {second.sentence(move.second)}")
         text = f"{len(move.rows):>{digits},}  {ways if marks is FINE else _ascii(ways)}"
         lines.append(Text(_cut(text, width, marks[6]), no_wrap=True))
     if len(comparison.moves) > _MOST_MOVES:
-        lines.append(Text(f"… {count(len(comparison.moves) - _MOST_MOVES, 'more way')}"))
+        lines.append(Text(f"{marks[6]} {count(len(comparison.moves) - _MOST_MOVES, 'more way')}"))
     return lines
 
 
@@ -95,7 +96,7 @@ def _below(
 
     def visit(b: int, before: str, own: str, level: int) -> None:
         node = guide.branches[b]
-        nodes.append((b, before + own, ", ".join(node.words) or guide.title))
+        nodes.append((b, before + own, _phrase(guide, b)))
         if own:
             before += marks[3] if own == marks[1] else marks[2]
         shown = node.children if depth is None or level < depth else ()
@@ -109,9 +110,13 @@ def _below(
 def _side(guide: "Guide", b: int | None, width: int, marks: Sequence[str]) -> str:
     if b is None:
         return set_cell_size("", width)
-    node = guide.branches[b]
-    text = "  " * min(node.depth, 6) + (", ".join(node.words) or guide.title)
+    text = "  " * min(guide.branches[b].depth, 6) + _phrase(guide, b)
     return set_cell_size(_cut(text, width, marks[6]), width)
+
+
+def _phrase(guide: "Guide", b: int) -> str:
+    # The sign of a control character takes a column, the character itself none.
+    return printable(", ".join(guide.branches[b].words) or guide.title)
 
 
 def _dots(sure: float, marks: Sequence[str]) -> str:
@@ -123,7 +128,7 @@ def _fit_kinds(kinds: Sequence[tuple[str, int]], width: int, more: str) -> str:
     """Return as many names as fit, and how many there are besides."""
     if width < _LEAST_KINDS or not kinds:
         return ""
-    names = [display_name(name) for name, _ in kinds]
+    names = [printable(display_name(name)) for name, _ in kinds]
     for n_shown in range(min(len(names), 6), 0, -1):
         rest = len(names) - n_shown
         text = ", ".join(names[:n_shown]) + (f" + {rest}" if rest else "")

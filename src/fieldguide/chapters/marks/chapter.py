@@ -49,6 +49,7 @@ SAMPLE, SAMPLE_SHARE = 160, 1 / 12  # specimens: so many, or this share of the c
 LEAST_EACH, MOST_EACH = 2, 8  # of a kind
 N_HEAT = 3  # pictures of a kind with its words brought out
 NAME = "marks"
+ANSWER = ImageMarks
 FILE = "models/marks"
 _ADDRESS = re.compile(r"pictures/marks/[0-9a-f]{32}\.(jpg|png)")
 

@@ -44,6 +44,7 @@ from fieldguide.locate.simplex import find_caps
 from fieldguide.svm.functions import LinearFunctions, read_functions
 
 NAME = "places"
+ANSWER = Located
 FILE = "models/places"
 VERSION = 1  # raise it when places are found in another way: earlier ones are then not kept
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at

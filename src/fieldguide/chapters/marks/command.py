@@ -1,0 +1,45 @@
+"""``fieldguide marks``."""
+
+from typing import Annotated
+
+import typer
+
+from fieldguide._commands import AsJson, Debug, GuideFolder, one_line_errors, open_console
+from fieldguide._console import say, say_json
+from fieldguide.errors import FieldguideError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(marks)
+
+
+@one_line_errors
+def marks(
+    guide: GuideFolder,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Name of a kind of the guide.")],
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say what tells a kind from the others: its field marks.
+
+    Words of the network in windows of its pictures, with their weight in the vote for the kind;
+    visual words, and how many of them are enough. Their pictures are on the page of the kind.
+
+    Example: fieldguide marks photos-guide heron
+    """
+    from fieldguide.chapters.marks.page import marks_lines, marks_record
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    found = opened.marks(kind)
+    if found is None:
+        why = "build it again, without --no-marks"
+        if len(opened.kinds) < 2:
+            why = "marks tell a kind from others, and it has one kind: add pictures of another"
+        raise FieldguideError(f"This guide has no marks; {why}.")
+    if as_json:
+        say_json(marks_record(found))
+        return
+    console, fine = open_console()
+    say(*marks_lines(found, console.width, full="█" if fine[4] == "●" else "#"))

@@ -1,0 +1,110 @@
+"""``fieldguide locate``."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fieldguide._commands import AsJson, Debug, Embedder, GuideFolder, one_line_errors
+from fieldguide._console import complain, say, say_json
+from fieldguide._targets import check_target, is_found_boxes
+
+if TYPE_CHECKING:
+    from fieldguide.chapters.places.boxes import Found
+    from fieldguide.guide import Guide
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(locate)
+
+
+@one_line_errors
+def locate(
+    guide: GuideFolder,
+    images: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Image files to look at; those of the guide by default."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Look for the marks of this kind; by default of the one it is named."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the boxes to this COCO JSON file.")
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Boxes to compare with: a COCO JSON file, or a folder of VOC XML or YOLO files."
+        ),
+    ] = None,
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say where in each image the marks of a kind are.
+
+    Without IMAGES, it tells what the guide has found in the best examples of each kind.
+    With --boxes, it prints the average precision at an overlap of .5 and .4, and CorLoc.
+
+    Example: fieldguide locate photos-guide new/*.jpg --out found.json
+    """
+    from fieldguide.chapters.places.boxes import compare_boxes, read_boxes
+    from fieldguide.chapters.places.page import word_located
+    from fieldguide.guide import Guide
+    from fieldguide.guide.answer import to_plain
+    from fieldguide.site.phrases import count
+
+    if out is not None:
+        check_target(out, "--out", is_found_boxes)
+    opened = Guide.open(guide)
+    if embedder is not None:
+        opened.use_embedder(embedder)
+    truth = None if boxes is None else read_boxes(boxes)
+    found, n_failed = _find_marks(opened, images or [], kind)
+    if out is not None:
+        _write_boxes(out, found)
+    if as_json:
+        say_json([{"image": f.path, "places": to_plain(f.located)} for f in found])
+    elif images:
+        for each in found:
+            say(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
+    if truth is not None:
+        compared = compare_boxes(found, truth)
+        figures = ", ".join(f"AP at {o:g}: {p:.3f}" for o, p in compared.average_precision.items())
+        pictures = count(compared.n_pictures, "picture")
+        line = f"{pictures} with boxes; {figures}, CorLoc {compared.corloc:.3f}"
+        say(line, file=sys.stderr if as_json else sys.stdout)
+    if out is not None and not as_json:
+        say(f"The boxes of {count(len(found), 'picture')} are in {out}")
+    elif not images and truth is None and not as_json:
+        say(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
+    if n_failed:
+        raise typer.Exit(2)
+
+
+def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
+    """Return what is found in images, or in the guide's own; and how many could not be read."""
+    from fieldguide.chapters.places.boxes import Found
+    from fieldguide.errors import UnreadableImageError
+
+    if not images:
+        return [Found(s.path, (s.width, s.height), at) for s, at in guide.all_located(kind)], 0
+    found, n_failed = [], 0
+    for image in images:
+        try:
+            sighting = guide.look(image)
+            (located,) = guide.locate([sighting], kind)
+            found.append(Found(str(image), sighting.size, located))
+        except UnreadableImageError as error:
+            n_failed += 1
+            complain(str(error))
+    return found, n_failed
+
+
+def _write_boxes(out: Path, found: list["Found"]) -> None:
+    from fieldguide.datasets.boxes import write_coco_boxes
+
+    write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])

@@ -1,0 +1,116 @@
+"""Files that commands write: the same command twice is fine, a file of the user's own is kept."""
+
+import json
+import os
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from fieldguide.cli import app
+from fieldguide.collection import Collection
+from fieldguide.guide import Guide
+
+WRITERS = {
+    "found.json": ("locate", "GUIDE", "--out"),
+    "key.svg": ("plot", "GUIDE", "key", "--out"),
+    "moved.html": ("describe", "GUIDE", "--beside", "GUIDE", "--out"),
+    "words.png": ("describe", "GUIDE", "--words", "--plate"),
+}
+# What a user may have under such a name.
+OWN = {
+    "found.json": b'{"images": [], "annotations": [{"bbox": [0, 0, 1, 1]}], "categories": []}',
+    "key.svg": b'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="9"></svg>',
+    "moved.html": b"<!doctype html>\n<title>Two trees</title>",
+    "words.png": b"\x89PNG\r\n\x1a\n and so on",
+}
+
+
+@pytest.fixture(scope="module")
+def guide(blobs, tmp_path_factory) -> Guide:
+    out = tmp_path_factory.mktemp("targets") / "guide"
+    collection = Collection.from_arrays(*blobs, name="shapes")
+    return Guide.build(collection, out, features="words+color", key="relaxed", n_jobs=1)
+
+
+def write(name, folder, target):
+    command = [str(folder) if word == "GUIDE" else word for word in WRITERS[name]]
+    return CliRunner().invoke(app, [*command, str(target)])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_twice_the_same_command(guide, tmp_path, name):
+    target = tmp_path / name
+    assert write(name, guide.folder, target).exit_code == 0
+    first = target.read_bytes()
+    again = write(name, guide.folder, target)
+    assert again.exit_code == 0, again.stderr
+    assert target.read_bytes() == first
+    assert os.listdir(tmp_path) == [name]
+    target.write_bytes(b"")  # such as mktemp makes
+    assert write(name, guide.folder, target).exit_code == 0
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_of_the_users_own_is_kept(tmp_path, name):
+    photograph, own = tmp_path / "a.jpg", tmp_path / name
+    Image.new("RGB", (9, 9)).save(photograph)
+    own.write_bytes(OWN[name])
+    # There is no such guide: the target is looked at before the work is begun.
+    for path in (photograph, own, *(tmp_path / f"{k}" for k in WRITERS if k != name)):
+        if not path.exists():
+            path.write_bytes(OWN[path.name])
+        before = path.read_bytes()
+        result = write(name, "nowhere", path)
+        assert result.exit_code == 2
+        assert "is there already, and this command did not write it" in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert path.read_bytes() == before
+
+
+def test_a_slip_in_the_order_of_photographs(small_guide, blobs, tmp_path):
+    first, second = tmp_path / "a.jpg", tmp_path / "b.jpg"
+    for path in (first, second):
+        Image.fromarray(blobs[0][0]).save(path)
+    before = first.read_bytes()
+    command = ["locate", str(small_guide.folder), "--out", str(first), str(second)]
+    assert CliRunner().invoke(app, command).exit_code == 2
+    assert first.read_bytes() == before
+
+
+def test_boxes_that_people_drew_are_kept(small_guide, tmp_path):
+    truth, found = tmp_path / "truth.json", tmp_path / "found.json"
+    assert write("found.json", small_guide.folder, found).exit_code == 0
+    content = json.loads(found.read_bytes())
+    for each in content["annotations"]:
+        del each["score"]
+    truth.write_text(json.dumps(content))
+    assert write("found.json", small_guide.folder, truth).exit_code == 2
+    for odd in (b"[]", b"7", b'{"images": 1', b"[" * 100_000, b"\xff\xd8\xff"):
+        truth.write_bytes(odd)
+        assert write("found.json", "nowhere", truth).exit_code == 2
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_places_where_no_file_can_be(tmp_path, name):
+    for target, message in (
+        (tmp_path, "is a folder; give --"),
+        (tmp_path / "no" / name, "There is no folder"),
+        (os.devnull, "is a device or a pipe"),
+    ):
+        result = write(name, "nowhere", target)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_that_may_not_be_written_to(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        result = write("found.json", "nowhere", tmp_path / "found.json")
+    finally:
+        tmp_path.chmod(0o700)
+    assert result.exit_code == 2
+    assert "may not be written to" in result.stderr

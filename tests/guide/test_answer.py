@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields
-from typing import Annotated, get_args, get_origin, get_type_hints
+from typing import Annotated, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,26 +14,16 @@ from fieldguide.guide.answer import (
     ImageMarks,
     NamedKind,
     Neighbour,
-    is_record,
+    list_records,
     plain_fields,
     to_plain,
 )
 from fieldguide.guide.views import Located, Place
 
 
-def records(kind):
-    """Yield a record and those inside it."""
-    if is_record(kind):
-        yield kind
-        for hint in get_type_hints(kind).values():
-            yield from records(hint)
-    for inner in get_args(kind):
-        yield from records(inner)
-
-
 def test_every_field_says_what_it_means():
-    found = set(records(Answer))
-    assert {Answer, NamedKind, Neighbour, Located, Place, ImageMarks} <= found
+    found = list_records(Answer)
+    assert {Answer, NamedKind, Neighbour, Located, Place, ImageMarks} <= set(found)
     for record in found:
         hints = get_type_hints(record, include_extras=True)
         for name in plain_fields(record):

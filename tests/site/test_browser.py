@@ -185,7 +185,7 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
         page.get_by_text("Choose a file").click()
     chooser.value.set_files(find)
     check_answer(page, guide)
-    assert page.evaluate("document.activeElement.id") == "answer"
+    assert page.evaluate("document.activeElement.className") == "answer-title"
     assert page.locator("#reply").get_attribute("aria-busy") == "false"
     page.locator("#reply .candidates a").first.click()
     page.get_by_role("heading", name="Look-alikes").wait_for()

@@ -71,6 +71,13 @@ def test_the_command_line_reference_is_current(monkeypatch):
     assert make.cli_reference() == reference, "run 'make docs'"
 
 
+def test_the_fields_of_an_answer_are_current(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    make = importlib.import_module("make")
+    reference = (ROOT / "docs" / "answer.md").read_text(encoding="utf-8")
+    assert make.answer_reference() == reference, "run 'make docs'"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):

@@ -31,10 +31,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from fieldguide._files import write_json
+from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.network import MapNetwork
-from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
 from fieldguide.locate import (
     MISVM,
     MILBoost,

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from fieldguide.cli import app
 from fieldguide.errors import FieldguideError
+from fieldguide.site import create_app
 from tests.cli.terminals import run_on_terminal
 from tests.hostile import write_hostile_folder
 
@@ -83,6 +85,18 @@ def test_build_describe_identify_export(folder, tmp_path):
     again = run("build", folder, "--out", guide, "--json")
     assert json.loads(again.stdout)["n_specimens"] == 24
     assert again.stderr == ""
+
+
+def test_the_command_the_server_and_python_give_the_same_answer(small_guide, folder):
+    image = folder / "disc" / "00.png"
+    (told,) = json.loads(run("identify", small_guide.folder, image, "--json").stdout)
+    client = TestClient(create_app(small_guide), base_url="http://localhost")
+    sent = client.post("/api/identify", files={"image": image.read_bytes()}).json()
+    said = small_guide.identify([image])[0].to_plain()
+    assert told["answer"] == sent == said
+    assert list(told["answer"]) == list(sent) == list(said)
+    assert said["marks"] is not None
+    assert said["places"] is not None
 
 
 def test_describe_a_part_of_the_tree(small_guide):

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields
-from typing import Annotated, get_args, get_origin, get_type_hints
+from typing import Annotated, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from fieldguide.guide.answer import (
     AnswerBranch,
     NamedKind,
     Neighbour,
-    is_record,
+    list_records,
     plain_fields,
     to_plain,
 )
@@ -22,20 +22,10 @@ from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.views import KeyPath
 
 
-def records(kind):
-    """Yield a record and those inside it."""
-    if is_record(kind):
-        yield kind
-        for hint in get_type_hints(kind).values():
-            yield from records(hint)
-    for inner in get_args(kind):
-        yield from records(inner)
-
-
 def test_every_field_says_what_it_means():
     parts = [load_chapter(name).ANSWER for name in OPTIONAL]
-    found = {record for part in (Answer, *parts) for record in records(part)}
-    assert {Answer, NamedKind, Neighbour, KeyPath, *parts} <= found
+    found = [record for part in (Answer, *parts) for record in list_records(part)]
+    assert {Answer, NamedKind, Neighbour, KeyPath, *parts} <= set(found)
     for record in found:
         hints = get_type_hints(record, include_extras=True)
         for name in plain_fields(record):

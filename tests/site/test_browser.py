@@ -128,9 +128,16 @@ def check_answer(page, guide):
     assert heading.inner_text().lower() == name.lower()
     assert "%" in reply.locator(".lede").inner_text()
     assert reply.locator(".candidates li").count() >= 2
-    assert reply.get_by_role("navigation", name="Where it belongs in the tree").is_visible()
+    assert reply.get_by_role("navigation", name="Where this sits in the tree").is_visible()
     assert reply.locator(".grid img").count() >= 8
-    assert page.get_by_alt_text("The picture you chose").is_visible()
+    shown = page.get_by_alt_text("The picture you chose")
+    assert shown.is_visible()
+    assert shown.evaluate("image => image.naturalWidth") > 0
+    outline = page.get_by_role("img", name="Outlined: mark")
+    assert outline.is_visible()
+    # The outline lies on the picture: both are drawn in the same box.
+    assert outline.bounding_box() == shown.bounding_box()
+    assert page.get_by_text("Outlined: what speaks for").is_visible()
 
 
 def test_an_export_opens_from_a_file_address(open_page, site, guide):
@@ -178,6 +185,8 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
         page.get_by_text("Choose a file").click()
     chooser.value.set_files(find)
     check_answer(page, guide)
+    assert page.evaluate("document.activeElement.className") == "answer-title"
+    assert page.locator("#reply").get_attribute("aria-busy") == "false"
     page.locator("#reply .candidates a").first.click()
     page.get_by_role("heading", name="Look-alikes").wait_for()
 
@@ -224,6 +233,47 @@ def test_identify_without_kinds(open_page, live_plain, find):
     assert heading.inner_text() == "Animal › winged"
 
 
+def test_identify_without_scripts(open_page, live, guide, find):
+    page = open_page(f"{live}/identify.html", java_script_enabled=False)
+    assert not page.get_by_text("Drop a picture here").is_visible()
+    page.get_by_role("button", name="Identify").click()  # nothing is sent: no file is chosen
+    page.set_input_files("#image", find)
+    page.get_by_role("button", name="Identify").click()
+    page.wait_for_url("**/identify.html#answer")
+    check_answer(page, guide)
+    assert page.get_by_role("heading", name="Marks of").is_visible()
+    page.locator("#reply .candidates a").first.click()
+    page.get_by_role("heading", name="Look-alikes").wait_for()
+
+
+def test_a_refusal_without_scripts_is_one_sentence(browser, live, guide, find):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{live}/identify.html")
+    broken = {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"}
+    page.set_input_files("#image", broken)
+    page.get_by_role("button", name="Identify").click()
+    assert page.locator("#reply").inner_text().startswith("That picture cannot be read: ")
+    page.set_input_files("#image", find)  # and another may be sent at once
+    page.get_by_role("button", name="Identify").click()
+    check_answer(page, guide)
+    page.context.close()
+
+
+def test_a_form_of_another_site_is_refused(browser, live, tmp_path):
+    """The browser says where a form comes from, and the server listens."""
+    other = tmp_path / "other.html"
+    other.write_text(
+        f'<form action="{live}/identify.html" method="post" enctype="multipart/form-data">'
+        '<input type="file" name="image"><button>Send</button></form>'
+    )
+    page = browser.new_page()
+    page.goto(other.as_uri())
+    page.set_input_files("input", {"name": "a.png", "mimeType": "image/png", "buffer": b"x"})
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Only the guide's own pages may ask this.").wait_for()
+    page.close()
+
+
 def test_identify_says_what_is_wrong(open_page, live, tmp_path):
     page = open_page(f"{live}/identify.html")
     text = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"words"}
@@ -242,7 +292,7 @@ def test_identify_shows_the_refusal_of_the_server(browser, live):
     page.set_input_files("#image", broken)
     page.get_by_text("That picture cannot be read").wait_for()
     assert page.locator("#reply").get_attribute("aria-busy") == "false"
-    page.route("**/api/identify", lambda route: route.abort())
+    page.route("**/api/identify.html", lambda route: route.abort())
     stripes = io.BytesIO()
     Image.new("RGB", (8, 8)).save(stripes, "PNG")
     good = {"name": "a.png", "mimeType": "image/png", "buffer": stripes.getvalue()}
@@ -294,7 +344,7 @@ def test_folds_open_from_the_keyboard(open_page, make_stand_in, tmp_path):
     assert page.locator("details[open]").count() == 0
 
 
-def test_pages_read_with_scripts_off(open_page, site, live, guide):
+def test_pages_read_with_scripts_off(open_page, site, guide):
     page = open_page(f"{site}/index.html", java_script_enabled=False)
     page.locator(".tree .phrase a").first.click()
     page.locator("#specimens .grid a").first.click()
@@ -303,9 +353,6 @@ def test_pages_read_with_scripts_off(open_page, site, live, guide):
     page.get_by_role("button", name="Search").click()
     assert page.locator(".entry").count() == len(guide.kinds) + len(guide.words)
     assert page.locator(".entry").first.is_visible()
-    page.goto(f"{live}/identify.html")
-    assert "This page needs scripts" in page.locator("noscript p").inner_text()
-    assert not page.get_by_text("Choose a file").is_visible()
 
 
 ADDRESSES = ("index", "branch/1", "kinds", "specimen/5", "search", "identify", "about", "404")

@@ -459,6 +459,11 @@ def test_a_long_queue_is_turned_away(make_stand_in, monkeypatch):
         first = pool.submit(httpx2.post, f"{base}/api/identify", files={"image": png()})
         begun.wait(5)
         check_error(httpx2.post(f"{base}/api/identify", files={"image": png()}), 503)
+        form = {"files": {"image": png()}, "headers": {"Accept": "text/html"}}
+        page = httpx2.post(f"{base}/identify.html", **form)
+        assert page.status_code == 503
+        assert page.headers["retry-after"] == "5"
+        assert '<p class="error">The guide is busy; try again.</p>' in page.text
         go_on.set()
         assert first.result().status_code == 200
 

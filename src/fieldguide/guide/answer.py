@@ -9,7 +9,7 @@ name: the record is the chapter's own.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import KeyPath
@@ -102,3 +102,20 @@ def plain_fields(record: type) -> Iterator[str]:
         yield from (f.name for f in fields(record) if f.metadata.get("plain", True))
     else:
         yield from record._fields  # type: ignore[attr-defined]
+
+
+def list_records(kind: Any) -> list[type]:
+    """Return a record and those inside it, each once, in the order of the fields."""
+    found: dict[type, None] = {}
+
+    def visit(kind: Any) -> None:
+        if is_record(kind) and kind not in found:
+            found[kind] = None
+            hints = get_type_hints(kind)
+            for name in plain_fields(kind):
+                visit(hints[name])
+        for inner in get_args(kind):
+            visit(inner)
+
+    visit(kind)
+    return list(found)

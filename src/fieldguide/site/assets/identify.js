@@ -43,7 +43,7 @@
       document.getElementById(part.id).replaceWith(part);
     });
     reply.setAttribute("aria-busy", "false");
-    document.getElementById("answer").focus();
+    document.querySelector(".answer-title").focus();
   }
 
   function ask(file) {

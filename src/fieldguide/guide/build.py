@@ -226,8 +226,7 @@ def _describe(
     if annotation is not None:
         save_annotation(annotation, draft)
     if key is not None:
-        arrays, state = key.to_state()
-        files.write_model(draft, files.KEY, arrays, {"type": type(key).__name__, **state})
+        files.write_estimator(draft, files.KEY, key)
     confusions = sorted(count_confusions(table.kinds, answers).items(), key=lambda p: (-p[1], p[0]))
     recipe = {"recipe": settings.recipe} if settings.recipe else {}
     return recipe | {

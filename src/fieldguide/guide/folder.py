@@ -77,6 +77,11 @@ def write_model(
     write_record(draft, f"{name}.json", settings)
 
 
+def write_estimator(draft: NewFiles, name: str, estimator: Any) -> None:
+    """Write a fitted estimator; how many threads it used belongs to the machine."""
+    write_model(draft, name, *estimator.set_params(n_jobs=1).to_state())
+
+
 def write_record(draft: NewFiles, name: str, value: dict[str, Any]) -> None:
     """Write a JSON file of an edition."""
     draft.new(name).write_bytes(encode_json(value))
@@ -93,7 +98,7 @@ def read_model(
     try:
         settings = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         return make(load_file(path), settings)
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
         raise GuideError(
             f"The {what} {str(path)!r} cannot be read ({error}); build the guide again."
         ) from None

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from fieldguide._check import InvalidArgument
+from fieldguide._codec import INTEGERS, Array, Number, OneOf
+from fieldguide._saved import Either, Part
 from fieldguide.kernels import AdditiveKernelMap
 from fieldguide.select.additive_pricing import (
     Selection,
@@ -64,6 +67,40 @@ class Mapping(NamedTuple):
         if self.kernel != "linear":
             part = AdditiveKernelMap(self.kernel, order=MAP_ORDER).fit_transform(part)
         return part @ self.W.ravel() + self.intercept
+
+
+def _check_mapping(**parts: Any) -> Mapping:
+    made = Mapping(**parts)
+    if made.W.shape[1] != (1 if made.kernel == "linear" else 2 * MAP_ORDER + 1):
+        raise InvalidArgument(f"W must have the columns of the map of the {made.kernel} kernel.")
+    return made
+
+
+_KERNEL = OneOf("chi2", "intersection", "linear")
+_BINS = Array(INTEGERS, "n_bins", within=(0, "n_features"))
+FUNCTION = Either(
+    Part(
+        Expansion,
+        {
+            "kernel": _KERNEL,
+            "bins": _BINS,
+            "p": Array("float64", "n_bins", low=0),
+            "rows": Array("float64", "n_support", "n_bins"),
+            "beta": Array("float64", "n_support"),
+            "intercept": Number(),
+        },
+    ),
+    Part(
+        Mapping,
+        {
+            "kernel": _KERNEL,
+            "bins": _BINS,
+            "W": Array("float64", "n_bins", "n_columns"),
+            "intercept": Number(),
+        },
+        _check_mapping,
+    ),
+)
 
 
 class Answer(NamedTuple):

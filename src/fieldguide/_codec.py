@@ -15,9 +15,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
-from reprlib import repr as short
+from reprlib import repr as shorten
 from typing import Any, NoReturn
 
 import numpy as np
@@ -120,6 +120,12 @@ class Reader:
             self.refuse(path, f"cannot be used ({reason[:300]})")
 
 
+def short(value: Any) -> str:
+    """Return a value as a sentence can hold it."""
+    text = shorten(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def join(path: str, name: Any) -> str:
     """Return the path of a part."""
     return f"{path}.{name}" if path else str(name)
@@ -195,7 +201,7 @@ def write_plain(value: Any, path: str, out: Writer) -> Any:
         return parts if kind is list else {"tuple": parts}
     if kind is dict:
         pairs = [
-            [write_plain(key, join(path, i), out), write_plain(part, join(path, short(key)), out)]
+            [write_plain(key, join(path, i), out), write_plain(part, join(path, i), out)]
             for i, (key, part) in enumerate(value.items())
         ]
         return {"dict": pairs}
@@ -315,7 +321,8 @@ class Number(Plain):
     def read(self, record: Any, path: str, source: Reader) -> Any:
         """Return the number."""
         value = read_plain(record, path, source)
-        is_number = isinstance(value, Integral if self.whole else Real)
+        # No float32: sums with one are rounded otherwise than those with a float.
+        is_number = isinstance(value, Integral if self.whole else (int, float))
         if not is_number or isinstance(value, bool):
             what = "a whole number" if self.whole else "a number"
             source.refuse(path, f"must be {what}; got {short(value)}")

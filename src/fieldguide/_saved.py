@@ -11,7 +11,6 @@ All constructor parameters are kept with their types. A file never names code: `
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from reprlib import repr as short
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +31,7 @@ from fieldguide._codec import (
     join,
     pack,
     read_plain,
+    short,
     unpack,
     write_plain,
 )
@@ -342,8 +342,10 @@ class Estimator(Field):
         for key, low, high in (("n_jobs", -_MOST_JOBS, _MOST_JOBS), ("random_state", 0, 2**128)):
             value = values.get(key)
             is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if value is not None and not (is_whole and low <= value <= high):
+            is_idle = key == "n_jobs" and value == 0
+            if value is not None and (not is_whole or is_idle or not low <= value <= high):
                 what = f"must be null or a whole number in [{low}, {high:.4g}]"
+                what += " but 0" if key == "n_jobs" else ""
                 source.refuse(join(path, key), f"{what}; got {short(value)}")
 
 

@@ -26,6 +26,7 @@ from fieldguide.select.group_lasso import (
     solve_groups,
 )
 from fieldguide.svm import solve_kernel
+from fieldguide.svm.functions import check_pool
 
 _ROWS_PER_BLOCK = 1024
 _REFIT_TOL = 1e-3
@@ -43,7 +44,7 @@ class Expansion(NamedTuple):
 
     def evaluate(self, X: Any) -> np.ndarray:
         """Return the function at each row of ``X``, (n,)."""
-        out = np.full(X.shape[0], self.intercept)
+        out = np.full(X.shape[0], float(self.intercept))
         if not len(self.beta):
             return out
         for low in range(0, X.shape[0], _ROWS_PER_BLOCK):
@@ -69,6 +70,11 @@ class Mapping(NamedTuple):
         return part @ self.W.ravel() + self.intercept
 
 
+def _check_expansion(**parts: Any) -> Expansion:
+    check_pool(parts["kernel"], parts["rows"])
+    return Expansion(**parts)
+
+
 def _check_mapping(**parts: Any) -> Mapping:
     made = Mapping(**parts)
     if made.W.shape[1] != (1 if made.kernel == "linear" else 2 * MAP_ORDER + 1):
@@ -89,6 +95,7 @@ FUNCTION = Either(
             "beta": Array("float64", "n_support"),
             "intercept": Number(),
         },
+        _check_expansion,
     ),
     Part(
         Mapping,

@@ -187,6 +187,9 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         check_number("MultipleKernelClassifier", "C", self.C, 1e-9, 1e9)
         check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
         check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
+        named = self.kernel.values() if isinstance(self.kernel, Mapping) else (self.kernel,)
+        for kernel in named:
+            check_choice("MultipleKernelClassifier", "kernel", kernel, KERNEL_NAMES)
 
     def _check_opened(self) -> None:
         n_blocks, n_classes = len(self._blocks), len(self.classes_)

@@ -217,6 +217,7 @@ def _check_links(graph: DecisionGraph) -> None:
         roots.ndim == 1 and len(roots) and -n_leaves <= roots.min() <= roots.max() < n_nodes,
         f"it needs a root, and roots must lie in {-n_leaves} to {n_nodes - 1}",
     )
+    _require(len(np.unique(roots)) == len(roots), "a root must not stand twice")
     children = np.stack([graph.left, graph.right], axis=1).astype(np.int64)
     is_inner = children >= 0
     # With larger numbers only, no walk can turn in a circle, and whatever has a parent hangs

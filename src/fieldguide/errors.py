@@ -6,6 +6,7 @@
     ├── CollectionError             a folder, sidecar or array that cannot be read as a collection
     │   └── UnreadableImageError    one image file that cannot be read (counted, listed, skipped)
     ├── EmbedderError               a network file that is missing, altered or of the wrong shape
+    ├── ModelError                  a model that cannot be saved, or a saved one that is damaged
     └── GuideError                  a guide folder that is missing, damaged or of another version
     FieldguideWarning               something that worked, but not as well as it could
 """
@@ -35,6 +36,10 @@ class UnreadableImageError(CollectionError):
 
 class EmbedderError(FieldguideError):
     """A network file that is missing, altered, or not of the shape that we can use."""
+
+
+class ModelError(FieldguideError, ValueError):
+    """A model that cannot be saved, or a saved one that is damaged. The message names the field."""
 
 
 class GuideError(FieldguideError):

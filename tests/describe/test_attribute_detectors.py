@@ -283,11 +283,11 @@ def test_saved_and_opened_is_the_same():
     again, _ = opened.to_state()
     assert again.keys() == arrays.keys()
     for name, broken in (
-        ("slope", arrays["slope"][:2]),
-        ("offset", np.full(4, np.nan)),
-        ("coef", arrays["coef"][0]),
+        ("slope_", arrays["slope_"][:2]),
+        ("offset_", np.full(4, np.nan)),
+        ("functions_.coef", arrays["functions_.coef"][0]),
     ):
-        with pytest.raises(FieldguideError, match=r"must hold 4 finite|do not fit together"):
+        with pytest.raises(FieldguideError, match=f"{name} of AttributeDetectors"):
             AttributeDetectors.from_state({**arrays, name: broken}, values)
 
 

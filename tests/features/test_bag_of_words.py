@@ -15,7 +15,7 @@ from tests.features.contract import check_image_transformer, odd_images
 
 from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import FieldguideError
+from fieldguide.errors import FieldguideError, ModelError
 from fieldguide.features import BagOfWords, draw_words_plate
 from fieldguide.features.bag_of_words import pick_different, pool_words, soft_shares
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words, select_least
@@ -141,11 +141,11 @@ def test_words_do_not_depend_on_threads_or_on_the_kind_of_source(bag, drawings, 
 def test_state_survives_json(bag, drawings):
     held, values = bag.to_state()
     again = BagOfWords.from_state(held, json.loads(json.dumps(values)))
-    assert again.set_params(n_jobs=1).get_params() == bag.get_params()
+    assert again.get_params() == bag.get_params()
     np.testing.assert_array_equal(again.transform(drawings[:3]), bag.transform(drawings[:3]))
     np.testing.assert_array_equal(again.patches_, bag.patches_)
     for name in held:
-        with pytest.raises(InvalidArgument, match=f"array '{name}' of a BagOfWords must have"):
+        with pytest.raises(ModelError, match=f"{name} of BagOfWords must have the shape"):
             BagOfWords.from_state({**held, name: held[name][:-1]}, values)
 
 

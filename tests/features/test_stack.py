@@ -64,12 +64,14 @@ def test_save_then_open_is_the_identity(drawings):
         small.fit([np.zeros((20, 20, 3), np.uint8)])  # a thousand words of one black picture
     stack.fit(drawings)
     arrays, settings = stack.to_state()
-    again = FeatureStack.from_state(arrays, json.loads(json.dumps(settings)), n_jobs=1)
+    again = FeatureStack.from_state(arrays, json.loads(json.dumps(settings)))
     np.testing.assert_array_equal(again.transform(drawings), stack.transform(drawings))
     np.testing.assert_array_equal(again.places_, stack.places_)
-    damaged = {**arrays, "hog.mixing": arrays["hog.mixing"][:-1]}
-    with pytest.raises(FieldguideError, match="landmarks of 'hog' are damaged"):
-        FeatureStack.from_state(damaged, settings)
+    for part, message in (("mixing", "landmarks_.hog.mixing of"), ("rows", "landmarks_.hog ")):
+        name = f"landmarks_.hog.{part}"
+        damaged = {**arrays, name: arrays[name][:, :-1]}
+        with pytest.raises(FieldguideError, match=message):
+            FeatureStack.from_state(damaged, settings)
 
 
 def test_odd_images(drawings):

@@ -531,11 +531,11 @@ def test_examples_that_do_not_fit_are_refused(seed):
     X, y = draw_kinds(seed)
     arrays, state = AttentionTreeClassifier().fit(X, y).to_state()
     for name, damaged in (
-        ("example_node", arrays["example_node"] + 1000),
-        ("example_rows", arrays["example_rows"][:1]),
-        ("example_rows", arrays["example_rows"] - 2),
+        ("examples_.node", arrays["examples_.node"] + 1000),
+        ("examples_.rows", arrays["examples_.rows"][:1]),
+        ("examples_.rows", arrays["examples_.rows"] - 2),
     ):
-        with pytest.raises(ValueError, match="examples of a AttentionTree"):
+        with pytest.raises(ValueError, match=f"{name} of AttentionTree"):
             AttentionTreeClassifier.from_state(arrays | {name: damaged}, state)
 
 

@@ -9,7 +9,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tests.identify.graphs import draw_graph, draw_rows
 
 from fieldguide._check import InvalidArgument
-from fieldguide.errors import FieldguideWarning
+from fieldguide._codec import pack, unpack
+from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import (
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
@@ -19,7 +20,7 @@ from fieldguide.identify import (
 )
 from fieldguide.identify.back_off import choose_groups, find_chains, find_doubts, find_threshold
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
-from fieldguide.identify.graph import ABSENT, make_graph, read_graph
+from fieldguide.identify.graph import ABSENT, GRAPH, make_graph
 from fieldguide.identify.search import REACH, best_first, shortlist, walk
 from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import LinearFunctions
@@ -320,23 +321,20 @@ def test_the_tolerance_follows_what_is_wanted():
 
 def test_hostile_evidence_is_refused():
     graph = know_classes(draw_graph(5), np.random.default_rng(0))
-    arrays, state = graph.to_state()
-    read_graph(arrays, state)
+    arrays, record = pack(GRAPH, graph)
+    unpack(GRAPH, arrays, record, "graph")
     harms = {
-        "precision": np.full_like(graph.precision, -1),
-        "class_logits": np.full_like(graph.class_logits, np.nan),
-        "roots": np.array([10**6], dtype=np.int32),
+        "precision": (np.full_like(graph.precision, -1), "precision of graph must be above 0"),
+        "class_logits": (np.full_like(graph.class_logits, np.nan), "class_logits of graph holds"),
+        "roots": (np.array([10**6], dtype=np.int32), "roots of graph must lie in"),
     }
-    for name, harm in harms.items():
-        with pytest.raises(InvalidArgument, match="damaged"):
-            read_graph(arrays | {name: harm}, state)
-    for bonus in (-1.0, float("nan"), "3", None):
-        with pytest.raises(InvalidArgument, match="leaf_bonus"):
-            read_graph(arrays, state | {"leaf_bonus": bonus})
-    no_roots = arrays | {"roots": np.empty(0, dtype=np.int32)}
-    with pytest.raises(InvalidArgument, match="needs a root"):
-        read_graph(no_roots, state)
+    harms["roots "] = np.empty(0, dtype=np.int32), "needs a root"
     if graph.n_nodes > 1:
-        child = np.array([0, 1], dtype=np.int32)
-        with pytest.raises(InvalidArgument, match="must not be a child"):
-            read_graph(arrays | {"roots": child}, state)
+        harms["roots  "] = np.array([0, 1], dtype=np.int32), "must not be a child"
+    for name, (harm, message) in harms.items():
+        with pytest.raises(ModelError, match=message):
+            unpack(GRAPH, arrays | {name.strip(): harm}, record, "graph")
+    for bonus in (-1.0, float("nan"), "3", None):
+        harmed = {**record, "model": record["model"] | {"leaf_bonus": bonus}}
+        with pytest.raises(ModelError, match="leaf_bonus of graph"):
+            unpack(GRAPH, arrays, harmed, "graph")

@@ -14,21 +14,23 @@ Reference: F. Murtagh, "A survey of recent advances in hierarchical clustering a
 The Computer Journal 26 (1983).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array
 from fieldguide._jit import jit
-from fieldguide.describe.tree import Tree, subtree_means
+from fieldguide._saved import ROWS, Saved
+from fieldguide.describe.tree import TREE, Tree, subtree_means
 from fieldguide.describe.wording import NamedNodes
 
 LINKAGES = ("average", "ward")
 
 
-class AgglomerativeTree(NamedNodes, BaseEstimator):
+class AgglomerativeTree(Saved, NamedNodes, BaseEstimator):
     """Cluster the rows of an attribute matrix; keep the dendrogram above a cut.
 
     Parameters
@@ -56,6 +58,14 @@ class AgglomerativeTree(NamedNodes, BaseEstimator):
     array([1, 1, 2])
     """
 
+    _fitted: ClassVar = {
+        **ROWS,
+        "fill_": Array("float64", "n_features"),
+        "tree_": TREE,
+        "labels_": Array("int64", "n_rows", within=(0, "n_nodes")),
+        "means_": Array("float64", "n_nodes", "n_features"),
+    }
+
     def __init__(
         self, linkage: str = "average", n_leaves: int | None = None, threshold: float | None = None
     ) -> None:
@@ -65,13 +75,7 @@ class AgglomerativeTree(NamedNodes, BaseEstimator):
 
     def fit(self, A: Any, y: Any = None) -> "AgglomerativeTree":
         """Build the tree of the rows of ``A``; a missing attribute (NaN) counts as its mean."""
-        check_choice("AgglomerativeTree", "linkage", self.linkage, LINKAGES)
-        if self.n_leaves is not None:
-            check_number("AgglomerativeTree", "n_leaves", self.n_leaves, 1, 10**9, integer=True)
-            if self.threshold is not None:
-                raise InvalidArgument(
-                    "AgglomerativeTree takes n_leaves or threshold, not both; leave one out."
-                )
+        self._check_arguments()
         A = validate_data(self, A, dtype=np.float64, ensure_all_finite="allow-nan")
         self.fill_ = _column_means(A)
         A = np.where(np.isnan(A), self.fill_, A)
@@ -93,6 +97,19 @@ class AgglomerativeTree(NamedNodes, BaseEstimator):
         means = self.means_[leaves]
         distance = (means**2).sum(axis=1) - 2 * A @ means.T
         return leaves[distance.argmin(axis=1)]
+
+    def _check_arguments(self) -> None:
+        check_choice("AgglomerativeTree", "linkage", self.linkage, LINKAGES)
+        if self.n_leaves is not None:
+            check_number("AgglomerativeTree", "n_leaves", self.n_leaves, 1, 10**9, integer=True)
+            if self.threshold is not None:
+                raise InvalidArgument(
+                    "AgglomerativeTree takes n_leaves or threshold, not both; leave one out."
+                )
+
+    def _check_opened(self) -> None:
+        if not len(self.labels_):
+            raise InvalidArgument("labels_ must be one or more.")
 
     def _stated_rates(self) -> np.ndarray:
         return self.means_

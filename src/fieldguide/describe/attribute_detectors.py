@@ -21,7 +21,7 @@ problem of all rows is solved first, and those of the folds start from its dual 
 """
 
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -32,18 +32,20 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import Array, Number, Size
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import ROWS, Part, Saved
 from fieldguide.describe.rows import base_rates, check_attributes
 from fieldguide.svm import (
     LinearFunctions,
     Rows,
     calibrate_margins,
-    read_functions,
     share_rows,
     solve_linear,
     warn_open_gaps,
 )
 from fieldguide.svm.c_path import N_FOLDS, PATH_TOL
+from fieldguide.svm.functions import LINEAR
 
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-6, 7))
 _WORTH_A_STEP = 0.005  # the share of the cross-entropy that a larger C must save
@@ -62,7 +64,7 @@ class HeldOutDetectors(NamedTuple):
     log_loss: np.ndarray  # (n_attributes,) mean cross-entropy, in nats
 
 
-class AttributeDetectors(BaseEstimator):
+class AttributeDetectors(Saved, BaseEstimator):
     """Learn attributes from annotated rows, and give their probabilities for other rows.
 
     Parameters
@@ -113,6 +115,21 @@ class AttributeDetectors(BaseEstimator):
     >>> detectors.is_constant_
     array([False, False,  True])
     """
+
+    _fitted: ClassVar = {
+        **ROWS,
+        "n_attributes_": Size("n_functions"),
+        "functions_": Part(LinearFunctions, LINEAR),
+        "slope_": Array("float64", "n_functions"),
+        "offset_": Array("float64", "n_functions"),
+        "base_rate_": Array("float64", "n_functions", low=0, high=1),
+        "is_constant_": Array("bool", "n_functions"),
+        "held_out_": Part(
+            HeldOutDetectors,
+            {name: Array("float64", "n_functions") for name in HeldOutDetectors._fields},
+        ),
+        "C_": Number(above=0),
+    }
 
     def __init__(
         self,
@@ -209,35 +226,6 @@ class AttributeDetectors(BaseEstimator):
         )
         return self.functions_.evaluate(X)
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted detectors as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays, settings = self.functions_.to_state()
-        by_attribute = {name: getattr(self, f"{name}_") for name in _BY_ATTRIBUTE}
-        return {**arrays, **by_attribute, **self.held_out_._asdict()}, {**settings, "C": self.C_}
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make fitted detectors from what :meth:`to_state` returned."""
-        functions = read_functions(arrays, {**settings, "kernel": "linear"})
-        assert isinstance(functions, LinearFunctions)
-        detectors = cls(C=float(settings["C"]))
-        detectors._check_arguments()
-        n = len(functions.intercept)
-        for name in (*_BY_ATTRIBUTE, *HeldOutDetectors._fields):
-            values = arrays[name]
-            if values.shape != (n,) or not np.isfinite(values).all():
-                raise InvalidArgument(
-                    f"The array {name!r} of {cls.__name__} must hold {n} finite numbers, one for "
-                    "each attribute; save the detectors again."
-                )
-        for name in _BY_ATTRIBUTE:
-            setattr(detectors, f"{name}_", arrays[name])
-        detectors.held_out_ = HeldOutDetectors(*(arrays[k] for k in HeldOutDetectors._fields))
-        detectors.functions_, detectors.C_ = functions, float(settings["C"])
-        detectors.n_attributes_, detectors.n_features_in_ = n, functions.n_features
-        return detectors
-
     def _check_arguments(self) -> None:
         owner = type(self).__name__
         if isinstance(self.C, str):
@@ -256,9 +244,6 @@ class AttributeDetectors(BaseEstimator):
         tags.target_tags.single_output = False
         tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
         return tags
-
-
-_BY_ATTRIBUTE = ("slope", "offset", "base_rate", "is_constant")
 
 
 class _Detector(NamedTuple):

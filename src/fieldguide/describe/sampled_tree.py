@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -11,12 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_number, check_seed
+from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide._saved import ROWS, Saved, Table
 from fieldguide.describe.arviz_export import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
 from fieldguide.describe.rows import base_rates, check_attributes, pack_rows
 from fieldguide.describe.stick_breaking import (
+    SAMPLE,
     TRACED,
     Chain,
     Likelihood,
@@ -30,7 +33,7 @@ Progress = Callable[[int, int, float], bool | None]
 _BLOCK = 4096
 
 
-class SampledTree(NamedNodes, BaseEstimator, ABC):
+class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
     """Base of :class:`AttributeTree` and :class:`BernoulliTree`."""
 
     n_iter: int
@@ -41,6 +44,21 @@ class SampledTree(NamedNodes, BaseEstimator, ABC):
     gamma_bounds: tuple[float, float]
     n_jobs: int
     random_state: Any
+
+    _fitted: ClassVar = {
+        **ROWS,
+        "base_rates_": Array("float64", "n_features", low=0, high=1),
+        "sample_": SAMPLE,
+        "rates_": Array("float64", "n_nodes", "n_features"),
+        "means_": Array("float64", "n_nodes", "n_features"),
+        "log_joint_": Number(finite=False),
+        "best_chain_": Number(0, whole=True),
+        "n_iter_": Number(0, whole=True),
+        "trace_": Table(Array("float64", "n_traced", "n_sweeps", finite=False)),
+        "r_hat_": Table(Number(finite=False)),
+        "ess_": Table(Number(finite=False)),
+    }
+    _unsaved = ("chains_",)  # save_chains keeps them, for a fit that is to go on
 
     @abstractmethod
     def _make_likelihood(self) -> Likelihood:
@@ -98,6 +116,19 @@ class SampledTree(NamedNodes, BaseEstimator, ABC):
             self.chains_ = [chain.to_arrays() for chain in chains]
         self._keep_best(chains, A)
         return self
+
+    def _check_arguments(self) -> None:
+        self._make_likelihood()
+        self._make_prior()
+
+    def _check_opened(self) -> None:
+        traces = list(self.trace_.values())
+        if tuple(self.trace_) != TRACED or {t.shape for t in traces} != {traces[0].shape}:
+            raise InvalidArgument(f"trace_ must hold {', '.join(TRACED)}, all of one shape.")
+        if traces[0].shape[1] != self.n_iter_:
+            raise InvalidArgument(f"trace_ must have {self.n_iter_} sweeps.")
+        self.labels_ = self.sample_.labels
+        self.tree_ = Tree(self.sample_.parent, np.zeros(len(self.sample_.parent)))
 
     def _make_prior(self) -> StickPrior:
         name = type(self).__name__

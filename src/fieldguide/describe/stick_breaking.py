@@ -27,11 +27,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._codec import Array
+from fieldguide._saved import Part
 from fieldguide.describe import _moves, _sticks
 from fieldguide.describe._draws import seed_words
 from fieldguide.describe._node_parameters import Columns, fill_all_scores, make_nodes
 from fieldguide.describe.rows import AttributeRows
-from fieldguide.describe.tree import find_depth
+from fieldguide.describe.tree import check_parents, find_depth
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,25 @@ class Sample:
         n_all = np.empty(len(self.parent), dtype=np.int64)
         _sticks.count_up(self.parent, self.labels, n_here, n_all)
         return n_here, n_all
+
+
+def _check_sample(**parts: np.ndarray) -> Sample:
+    check_parents(parts["parent"])
+    return Sample(**parts)
+
+
+SAMPLE = Part(
+    Sample,
+    {
+        "parent": Array("int64", "n_nodes", within=(-1, "n_nodes")),
+        "labels": Array("int64", "n_rows", within=(0, "n_nodes")),
+        "theta": Array("float64", "n_nodes", "n_features"),
+        "noise": Array("float64", "n_features"),
+        "spread": Array("float64", "n_features"),
+        "hyper": Array("float64", 3, above=0),
+    },
+    _check_sample,
+)
 
 
 class Likelihood(ABC):

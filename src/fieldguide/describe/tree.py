@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldguide._codec import Array
+from fieldguide._saved import Part
+
 _BLOCK = 4096  # rows at a time
 
 
@@ -23,9 +26,7 @@ class Tree:
     height: np.ndarray
 
     def __post_init__(self) -> None:
-        parent = np.asarray(self.parent)
-        if not len(parent) or parent[0] != -1 or (parent[1:] >= np.arange(1, len(parent))).any():
-            raise ValueError("parent must be in pre-order, with -1 for the root alone.")
+        check_parents(np.asarray(self.parent))
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -43,6 +44,22 @@ class Tree:
         for node in range(len(self) - 1, 0, -1):
             totals[self.parent[node]] += totals[node]
         return totals
+
+
+TREE = Part(
+    Tree,
+    {
+        "parent": Array("int64", "n_nodes", within=(-1, "n_nodes")),
+        "height": Array("float64", "n_nodes"),
+    },
+)
+
+
+def check_parents(parent: np.ndarray) -> None:
+    """Refuse parents of no tree in pre-order."""
+    is_before = (parent[1:] >= 0) & (parent[1:] < np.arange(1, len(parent)))
+    if not len(parent) or parent[0] != -1 or not is_before.all():
+        raise ValueError("parent must be in pre-order, with -1 for the root alone.")
 
 
 def find_depth(parent: np.ndarray) -> np.ndarray:

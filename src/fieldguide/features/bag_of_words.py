@@ -17,7 +17,7 @@ soft-assignment coding", ICCV (2011).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from PIL import Image
@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide.collection import Collection
@@ -106,6 +107,15 @@ class BagOfWords(ImageTransformer):
     'word 12 in top-left quarter (2×2)'
     """
 
+    _fitted: ClassVar = {
+        "words_": Array("float32", "n_words", WIDTH),
+        "frequency_": Array("float32", "n_words"),
+        "radius_": Number(0),
+        "patches_": Array("uint8", "n_words", "n_examples", PATCH_PX, PATCH_PX, 3),
+        "n_patches_": Array("int64", "n_words", low=0),
+    }
+    _sizes = ("n_words", "n_examples")
+
     words_: np.ndarray
     frequency_: np.ndarray
     radius_: float
@@ -149,7 +159,7 @@ class BagOfWords(ImageTransformer):
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Find the words of pictures ``X``, given as to ``transform``; ``y`` is not looked at."""
-        self._check()
+        self._check_arguments()
         X = () if X is None else X
         n_jobs = 1 if self.n_jobs is None else self.n_jobs
         n_middles = self.n_words - 1
@@ -220,47 +230,7 @@ class BagOfWords(ImageTransformer):
         x, y = (frames[:, 0] + 0.5) / width, (frames[:, 1] + 0.5) / height
         return FoundWords(word, soft_shares(distance, self.radius_), x, y, frames[:, 2] / width)
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted bag as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays = {
-            "words": self.words_,
-            "frequency": self.frequency_,
-            "patches": self.patches_,
-            "n_patches": self.n_patches_,
-        }
-        settings = self.get_params()
-        del settings["n_jobs"]  # belongs to the machine
-        settings["pyramid"] = [list(grid) for grid in self.pyramid]
-        settings["bin_sizes_px"] = list(self.bin_sizes_px)
-        return arrays, {"parameters": settings, "radius": self.radius_}
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> "BagOfWords":
-        """Make a fitted bag from what :meth:`to_state` returned."""
-        parameters = dict(settings["parameters"])
-        parameters["pyramid"] = tuple(tuple(grid) for grid in parameters["pyramid"])
-        parameters["bin_sizes_px"] = tuple(parameters["bin_sizes_px"])
-        bag = cls(**parameters)
-        bag._check()
-        n = bag.n_words
-        shapes = {
-            "words": (n, WIDTH),
-            "frequency": (n,),
-            "patches": (n, bag.n_examples, PATCH_PX, PATCH_PX, 3),
-            "n_patches": (n,),
-        }
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape:
-                raise InvalidArgument(
-                    f"The array {name!r} of a BagOfWords must have the shape {shape}; "
-                    f"got {arrays[name].shape}."
-                )
-            setattr(bag, f"{name}_", arrays[name])
-        bag.radius_ = float(settings["radius"])
-        return bag
-
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = "BagOfWords"
         check_number(owner, "n_words", self.n_words, 2, 60_000, integer=True)
         check_pyramid(self.pyramid)
@@ -275,6 +245,10 @@ class BagOfWords(ImageTransformer):
         check_number(owner, "n_iter", self.n_iter, 1, 1000, integer=True)
         check_number(owner, "n_examples", self.n_examples, 0, 24, integer=True)
         check_number(owner, "random_state", self.random_state, 0, 2**63 - 1, integer=True)
+
+    def _check_opened(self) -> None:
+        if self.n_patches_.max(initial=0) > self.n_examples:
+            raise InvalidArgument(f"n_patches_ must be at most {self.n_examples}, as n_examples.")
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         found = self.find_words(pixels)

@@ -19,7 +19,7 @@ section 4. It prints no coordinates of windows: the eleven here are our choice.
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from PIL import Image
@@ -27,7 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import FLOATS, Array, Labels, OneOf, Plain
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import Items, OrNone, Part
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError
 from fieldguide.features._pool_training import (
@@ -64,6 +66,46 @@ class PoolPart(NamedTuple):
     maps: MonotoneMaps  # of all columns
     coef: np.ndarray | None = None  # (n_windows, k, d) on the HOG of each window
     intercept: np.ndarray | None = None  # (n_windows, k)
+
+
+def check_part(**parts: Any) -> PoolPart:
+    """Return a part whose arrays are known to fit together."""
+    part = PoolPart(**parts)
+    for name, values in (("windows", part.windows), ("labels", part.labels)):
+        if not isinstance(values, tuple) or not all(isinstance(value, str) for value in values):
+            raise InvalidArgument(f"{name} must be a tuple of strings; got {values!r:.80}.")
+    if not set(part.windows) <= set(ELEVEN):
+        raise InvalidArgument(f"windows must be of {', '.join(ELEVEN)}; got {part.windows!r:.80}.")
+    shape = len(part.windows), len(part.labels)
+    has_functions = part.kind != "outputs"
+    is_sound = len(part.maps.centre) == shape[0] * shape[1]
+    is_sound &= (part.coef is not None) == (part.intercept is not None) == has_functions
+    if part.coef is not None:
+        is_sound &= part.coef.shape[:2] == shape
+    if not is_sound:
+        raise InvalidArgument(f"The arrays of the {part.kind} do not fit windows and labels.")
+    return part
+
+
+PART = Part(
+    PoolPart,
+    {
+        "kind": OneOf(*KINDS),
+        "windows": Plain(),
+        "labels": Plain(),
+        "maps": Part(
+            MonotoneMaps,
+            {
+                "centre": Array("float64", "n_columns"),
+                "below": Array("float64", "n_columns", above=0),
+                "above": Array("float64", "n_columns", above=0),
+            },
+        ),
+        "coef": OrNone(Array(FLOATS, "n_windows", "n_labels", HOG_COLUMNS)),
+        "intercept": OrNone(Array(FLOATS, "n_windows", "n_labels")),
+    },
+    check_part,
+)
 
 
 class ClassifierPool(ImageTransformer):
@@ -130,6 +172,12 @@ class ClassifierPool(ImageTransformer):
     'dog, cluster 1 of 2, whole picture'
     """
 
+    _fitted: ClassVar = {
+        "classes_": OrNone(Labels("n_classes")),
+        "parts_": Items(PART),
+        "network_": OrNone(Plain()),
+    }
+
     def __init__(
         self,
         kind: str | tuple[str, ...] = "clusters",
@@ -160,7 +208,7 @@ class ClassifierPool(ImageTransformer):
         y : array-like of shape (n_images,), optional
             A class for each picture; "outputs" alone needs none.
         """
-        self._check()
+        self._check_arguments()
         if X is None:
             raise InvalidArgument("ClassifierPool needs images of its own to fit; got None.")
         self.classes_, index = None, None
@@ -201,43 +249,7 @@ class ClassifierPool(ImageTransformer):
             )
         return self._look(sight, X, self.parts_)
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted pool as arrays and as values that JSON can hold."""
-        check_is_fitted(self, "parts_")
-        arrays: dict[str, np.ndarray] = {}
-        parts = []
-        for part in self.parts_:
-            fields = {**part.maps._asdict(), "coef": part.coef, "intercept": part.intercept}
-            arrays |= {f"{part.kind}_{k}": v for k, v in fields.items() if v is not None}
-            parts.append({"kind": part.kind, "windows": part.windows, "labels": part.labels})
-        arguments = {**self.get_params(), "embedder": self.embedder and str(self.embedder)}
-        del arguments["n_jobs"]  # belongs to the machine
-        settings = {
-            "arguments": arguments,
-            "classes": None if self.classes_ is None else self.classes_.tolist(),
-            "network": self.network_,
-            "parts": parts,
-        }
-        return arrays, settings
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make a fitted pool from what :meth:`to_state` returned."""
-        arguments = dict(settings["arguments"])
-        for name in ("kind", "windows"):
-            if isinstance(arguments[name], list):
-                arguments[name] = tuple(arguments[name])
-        pool = cls(**arguments)
-        pool._check()
-        classes = settings["classes"]
-        pool.classes_ = None if classes is None else np.array(classes)
-        pool.network_ = settings["network"]
-        pool.parts_ = [_open_part(part, arrays) for part in settings["parts"]]
-        if tuple(part.kind for part in pool.parts_) != pool._kinds():
-            raise InvalidArgument("The parts of a ClassifierPool are not those of its kind.")
-        return pool
-
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         for kind in self._kinds():
             check_choice("ClassifierPool", "kind", kind, KINDS)
         if not self._kinds() or len(set(self._kinds())) < len(self._kinds()):
@@ -259,6 +271,11 @@ class ClassifierPool(ImageTransformer):
                 "windows of ClassifierPool must be a tuple of one or more different names, such "
                 f'as ("whole", "centre"); got {self.windows!r}.'
             )
+
+    def _check_opened(self) -> None:
+        kinds = tuple(part.kind for part in self.parts_)
+        if kinds != self._kinds() or ("outputs" in kinds) != isinstance(self.network_, str):
+            raise InvalidArgument("parts_ and network_ are not those of the kind.")
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         return self.transform([pixels])[0]
@@ -446,19 +463,3 @@ def _read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
             f"{len(classes)}: {', '.join(map(str, classes))}."
         )
     return classes, index
-
-
-def _open_part(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> PoolPart:
-    """Return a part from its entry in the settings, refusing arrays that do not fit together."""
-    kind = settings["kind"]
-    windows, labels = tuple(settings["windows"]), tuple(settings["labels"])
-    maps = MonotoneMaps(*(arrays[f"{kind}_{field}"] for field in MonotoneMaps._fields))
-    coef, intercept = arrays.get(f"{kind}_coef"), arrays.get(f"{kind}_intercept")
-    shape = (len(windows), len(labels))
-    is_sound = all(field.shape == (shape[0] * shape[1],) for field in maps)
-    if kind != "outputs":
-        is_sound &= coef is not None and coef.shape == (*shape, HOG_COLUMNS)
-        is_sound &= intercept is not None and intercept.shape == shape
-    if not is_sound:
-        raise InvalidArgument(f"The arrays of the {kind} of a ClassifierPool do not fit together.")
-    return PoolPart(kind, windows, labels, maps, coef, intercept)

@@ -81,7 +81,7 @@ class ColorHistogram(ImageTransformer):
         self.max_side_px = max_side_px
         self.n_jobs = n_jobs
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = "ColorHistogram"
         if not isinstance(self.levels, (tuple, list)) or not len(self.levels):
             raise InvalidArgument(

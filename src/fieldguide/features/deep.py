@@ -83,7 +83,7 @@ class DeepFeatures(ImageTransformer):
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         return self.transform([pixels])[0]
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         check_choice("DeepFeatures", "output", self.output, OUTPUTS)
         check_choice("DeepFeatures", "windows", self.windows, tuple(WINDOWS))
         check_number("DeepFeatures", "batch_size", self.batch_size, 1, 4096, integer=True)
@@ -106,7 +106,7 @@ class DeepFeatures(ImageTransformer):
         ]
 
     def _network(self) -> Network:
-        self._check()
+        self._check_arguments()
         network = Network(self.embedder)
         if self.output != "embedding" and not network.has_logits:
             raise EmbedderError(

@@ -122,7 +122,7 @@ class DenseSIFT(ImageTransformer):
         frames : ndarray of shape (n, 3), float32
             x and y of the window's middle and its side, in px of the picture as it was given.
         """
-        self._check()
+        self._check_arguments()
         pixels = np.asarray(next(iterate_images([image])))
         small = shrink(pixels, self.size_px)
         found, frames = self._sift(small)
@@ -131,7 +131,7 @@ class DenseSIFT(ImageTransformer):
         frames[:, 2] *= np.sqrt(scale.prod())
         return found, frames
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         check_number("DenseSIFT", "size_px", self.size_px, 8, 4096, integer=True)
         check_settings(
             "DenseSIFT", self.step_px, self.bin_sizes_px, self.smoothing_px, self.least_contrast
@@ -153,7 +153,7 @@ class DenseSIFT(ImageTransformer):
         )
 
     def _columns(self) -> list[Column]:
-        self._check()
+        self._check_arguments()
         columns = []
         for bin_px in self.bin_sizes_px:
             centres = grid_centres(self.size_px, self.step_px, bin_px).tolist()

@@ -75,7 +75,7 @@ class Gist(ImageTransformer):
         self.side_px = side_px
         self.n_jobs = n_jobs
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         check_number("Gist", "n_scales", self.n_scales, 1, 5, integer=True)
         check_number("Gist", "n_orientations", self.n_orientations, 1, 32, integer=True)
         check_number("Gist", "n_cells", self.n_cells, 1, 16, integer=True)

@@ -136,7 +136,7 @@ class SpatialHOG(ImageTransformer):
         self.side_px = side_px
         self.n_jobs = n_jobs
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = "SpatialHOG"
         if not isinstance(self.levels, (tuple, list)) or not len(self.levels):
             raise InvalidArgument(

@@ -68,7 +68,7 @@ class LocalBinaryPatterns(ImageTransformer):
         self.max_side_px = max_side_px
         self.n_jobs = n_jobs
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = "LocalBinaryPatterns"
         for name, examples in (("rings", "((8, 1), (8, 2))"), ("levels", "(1, 2, 4)")):
             value = getattr(self, name)

@@ -19,7 +19,7 @@ recognition", BMVC (2009).
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -27,9 +27,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_number
+from fieldguide._codec import Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide._saved import Saved
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.bag_of_words import TooFewWindows
 from fieldguide.features.clips import check_flow, check_frames, read_clip
@@ -52,7 +54,7 @@ class Blocks(NamedTuple):
     sizes: np.ndarray  # (n, 2) int32: side in pixels, length in frames
 
 
-class SpaceTimeWords(TransformerMixin, BaseEstimator):
+class SpaceTimeWords(Saved, TransformerMixin, BaseEstimator):
     """Histograms of space-time words, one row per clip; rows sum to 1.
 
     Parameters
@@ -98,6 +100,12 @@ class SpaceTimeWords(TransformerMixin, BaseEstimator):
     ((4, 20), [1.0, 1.0, 1.0, 1.0])
     """
 
+    _fitted: ClassVar = {
+        "words_": Array("float32", "n_words", WIDTH),
+        "frequency_": Array("float32", "n_words"),
+    }
+    _sizes = ("n_words",)
+
     words_: np.ndarray
     frequency_: np.ndarray
 
@@ -132,7 +140,7 @@ class SpaceTimeWords(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the words of clips ``X``, given as to ``transform``; ``y`` is not looked at."""
-        self._check()
+        self._check_arguments()
         n_jobs = 1 if self.n_jobs is None else self.n_jobs
         for_clips, for_clusters = spawn_generators(self.random_state, 2)
         with threadpool_limits(1, "blas"):
@@ -171,7 +179,7 @@ class SpaceTimeWords(TransformerMixin, BaseEstimator):
         ndarray of shape (n_clips, n_words), float32
         """
         check_is_fitted(self)
-        self._check()
+        self._check_arguments()
 
         def describe(source: Any) -> np.ndarray:
             word, _ = self.assign(read_clip(source, max_side_px=self.max_side_px))
@@ -244,7 +252,7 @@ class SpaceTimeWords(TransformerMixin, BaseEstimator):
             )
         return rows, 1 - sum(part[1] for part in parts) / sum(part[2] for part in parts)
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = "SpaceTimeWords"
         check_number(owner, "n_words", self.n_words, 2, 1_000_000, integer=True)
         is_fine = isinstance(self.sizes, (tuple, list)) and len(self.sizes) > 0

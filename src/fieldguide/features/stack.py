@@ -20,7 +20,7 @@ NIPS (2000).
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from PIL import Image
@@ -28,8 +28,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_number
+from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide._saved import Estimator, OrNone, Part, Table
 from fieldguide.collection import Collection
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.bag_of_words import BagOfWords
@@ -74,6 +76,16 @@ class Landmarks(NamedTuple):
         return _scale_rows(KERNELS[kernel](X, self.rows, **options) @ self.mixing)
 
 
+LANDMARKS = Part(
+    Landmarks,
+    {
+        "rows": Array("float32", "n_landmarks", "n_bins"),
+        "mixing": Array("float32", "n_landmarks", "n_columns"),
+        "gamma": OrNone(Number(above=0)),
+    },
+)
+
+
 class FeatureStack(ImageTransformer):
     """Several descriptors side by side, in coordinates for linear functions.
 
@@ -110,6 +122,12 @@ class FeatureStack(ImageTransformer):
     (32, 20)
     """
 
+    _fitted: ClassVar = {
+        "descriptors_": Table(Estimator(*(make for make, _ in CLASSICAL.values()))),
+        "landmarks_": Table(LANDMARKS),
+        "places_": Array("int64", "n_places", low=0),
+    }
+
     descriptors_: dict[str, Any]
     landmarks_: dict[str, Landmarks]
     places_: np.ndarray
@@ -135,7 +153,7 @@ class FeatureStack(ImageTransformer):
 
         Pictures that cannot be read are passed over.
         """
-        self._check()
+        self._check_arguments()
         self.descriptors_, self.landmarks_, self.places_ = {}, {}, np.empty(0, dtype=np.int64)
         names = [part for part in split_parts(self.parts) if part != DEEP]
         if not names:
@@ -200,53 +218,22 @@ class FeatureStack(ImageTransformer):
                 blocks.append(np.concatenate(rows))
         return np.concatenate(blocks, axis=1) / np.float32(np.sqrt(len(blocks)))
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted stack as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays: dict[str, np.ndarray] = {"places": self.places_}
-        settings: dict[str, Any] = {"parts": self.parts, "gamma": {}, "states": {}}
-        for name, landmarks in self.landmarks_.items():
-            arrays[f"{name}.landmarks"] = landmarks.rows
-            arrays[f"{name}.mixing"] = landmarks.mixing
-            settings["gamma"][name] = landmarks.gamma
-            descriptor = self.descriptors_[name]
-            if hasattr(descriptor, "to_state"):
-                own, state = descriptor.to_state()
-                arrays |= {f"{name}.state.{key}": value for key, value in own.items()}
-                settings["states"][name] = state
-        return arrays, settings
-
-    @classmethod
-    def from_state(
-        cls, arrays: dict[str, np.ndarray], settings: dict[str, Any], **options: Any
-    ) -> Self:
-        """Make a fitted stack from what :meth:`to_state` returned.
-
-        ``options`` are ``embedder`` and ``n_jobs``, which belong to the machine.
-        """
-        stack = cls(parts=settings["parts"], **options)
-        stack._check()
-        stack.descriptors_, stack.landmarks_ = {}, {}
-        stack.places_ = arrays["places"]
-        for name in split_parts(stack.parts):
-            if name == DEEP:
-                continue
-            make: Any = CLASSICAL[name][0]
-            prefix = f"{name}.state."
-            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-            if hasattr(make, "from_state"):
-                descriptor = make.from_state(own, settings["states"][name])
-            else:
-                descriptor = make().fit()
-            stack.descriptors_[name] = descriptor.set_params(n_jobs=stack.n_jobs)
-            stack.landmarks_[name] = _read_landmarks(name, arrays, settings["gamma"][name])
-        return stack
-
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         split_parts(self.parts)
         check_number("FeatureStack", "n_sample", self.n_sample, 1, 100_000, integer=True)
         check_number("FeatureStack", "n_landmarks", self.n_landmarks, 1, 100_000, integer=True)
         check_number("FeatureStack", "random_state", self.random_state, 0, 2**63 - 1, integer=True)
+
+    def _check_opened(self) -> None:
+        names = [name for name in split_parts(self.parts) if name != DEEP]
+        if not list(self.descriptors_) == list(self.landmarks_) == names:
+            raise InvalidArgument(f"descriptors_ and landmarks_ must be of {self.parts!r}.")
+        for name in names:
+            made, kernel = CLASSICAL[name]
+            descriptor, (rows, _, gamma) = self.descriptors_[name], self.landmarks_[name]
+            n_bins = len(descriptor._columns()) if type(descriptor) is made else -1
+            if rows.shape[1] != n_bins or (gamma is None) == (kernel == "rbf"):
+                raise InvalidArgument(f"landmarks_.{name} do not fit descriptors_.{name}.")
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         images = [Image.fromarray(pixels)]
@@ -318,17 +305,6 @@ def find_landmarks(rows: np.ndarray, chosen: np.ndarray, kernel: str) -> Landmar
     vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
     mixing = vectors / np.sqrt(values[is_kept][::-1])
     return Landmarks(landmarks, mixing.astype(np.float32), gamma)
-
-
-def _read_landmarks(name: str, arrays: dict[str, np.ndarray], gamma: Any) -> Landmarks:
-    rows, mixing = arrays[f"{name}.landmarks"], arrays[f"{name}.mixing"]
-    is_sound = rows.ndim == mixing.ndim == 2 and len(rows) == len(mixing)
-    is_sound = is_sound and rows.dtype == mixing.dtype == np.float32
-    if not is_sound or not (np.isfinite(rows).all() and np.isfinite(mixing).all()):
-        raise InvalidArgument(f"The landmarks of {name!r} are damaged.")
-    if gamma is not None and not 0 < float(gamma) < np.inf:
-        raise InvalidArgument(f"The gamma of {name!r} must be positive; got {gamma!r}.")
-    return Landmarks(rows, mixing, None if gamma is None else float(gamma))
 
 
 def _scale_rows(rows: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 A descriptor is a subclass that says what one picture is in numbers, what its columns are called
 and which window of the picture each column looks at:
 
-    _check()            refuse arguments that make no sense
+    _check_arguments()  refuse arguments that make no sense
     _describe(pixels)   uint8 (h, w, 3) -> float32 (n_columns,)
     _columns()          a :class:`Column` for each column
 
@@ -23,6 +23,7 @@ from PIL import Image
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import Saved
 from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import UnreadableImageError
 
@@ -39,7 +40,7 @@ class Column(NamedTuple):
     window: Box | None = WHOLE  # None for a number that belongs to no place
 
 
-class ImageTransformer(TransformerMixin, BaseEstimator, ABC):
+class ImageTransformer(Saved, TransformerMixin, BaseEstimator, ABC):
     """Base of descriptors that look at one picture at a time; see the module's text.
 
     Subclasses have an ``n_jobs`` argument: threads, -1 for all cores.
@@ -49,7 +50,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator, ABC):
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the arguments; there is nothing to learn."""
-        self._check()
+        self._check_arguments()
         return self
 
     def transform(self, X: Collection | Iterable[Any]) -> np.ndarray:
@@ -64,7 +65,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n_images, n_columns), float32
         """
-        self._check()
+        self._check_arguments()
 
         def process(batch: Sequence[Any]) -> np.ndarray:
             return np.stack([self._describe(np.asarray(image)) for image in decode_batch(batch)])
@@ -84,7 +85,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator, ABC):
         return np.array([column.window or missing for column in self._columns()])
 
     @abstractmethod
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         """Refuse arguments that make no sense."""
 
     @abstractmethod

@@ -96,9 +96,9 @@ def fill_annotation(
 
 def save_annotation(annotation: Annotation, draft: files.NewFiles) -> None:
     """Write the detectors into an edition of a guide."""
-    arrays, settings = annotation.detectors.to_state()
+    arrays, record = annotation.detectors.set_params(n_jobs=1).to_state()
     names = list(annotation.trained)
-    files.write_model(draft, files.ANNOTATION, arrays, {**settings, "names": names})
+    files.write_model(draft, files.ANNOTATION, arrays, {"detectors": record, "names": names})
 
 
 def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
@@ -107,7 +107,7 @@ def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
         return None
 
     def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Annotation:
-        detectors = AttributeDetectors.from_state(arrays, settings)
+        detectors = AttributeDetectors.from_state(arrays, settings["detectors"])
         names = [str(name) for name in settings["names"]]
         if len(names) != detectors.n_attributes_ or detectors.n_features_in_ != n_columns:
             raise ValueError("its parts do not fit together")

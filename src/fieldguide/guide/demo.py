@@ -9,6 +9,7 @@ from fieldguide.chapters import OPTIONAL
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.guide.build import build_guide
+from fieldguide.guide.folder import read_info
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.workspace import Settings
 
@@ -45,17 +46,19 @@ def finished_demo(out: Path) -> Guide | None:
         When the guide in ``out`` is not a demonstration.
     """
     try:
-        guide = Guide.open(out)
+        info = read_info(out, older=True)
     except GuideError:
         return None
-    drawn_by = guide.about.get("recipe")
     # Guides of format 1 had a file beside them.
-    if drawn_by is None and not (guide.about["format"] == 1 and (out / "demo.json").exists()):
+    if "recipe" not in info and not (info["format"] == 1 and (out / "demo.json").exists()):
         raise GuideError(
-            f"{str(out)!r} holds a guide of {guide.about.get('source')!r}; choose another folder "
-            "for the demonstration with --out."
+            f"{str(out)!r} holds a guide of {info.get('source')!r}; choose another folder for the "
+            "demonstration with --out."
         )
-    return guide if drawn_by == _recipe() else None
+    try:
+        return Guide.open(out) if info.get("recipe") == _recipe() else None
+    except GuideError:
+        return None
 
 
 def build_demo(out: Path, progress: Callable[[str, int, int], None]) -> Guide:

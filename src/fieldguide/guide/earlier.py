@@ -32,7 +32,7 @@ class Earlier:
     def open(cls, out: Path, measure_settings: str) -> "Earlier":
         """Open what is in ``out``; nothing is there when it was measured otherwise, or damaged."""
         try:
-            info = files.read_info(out)
+            info = files.read_info(out, older=True)
             if info.get("measure_settings") != measure_settings:
                 return cls(None, {})
             folder = files.find_edition(out, info)

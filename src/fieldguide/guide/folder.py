@@ -14,7 +14,7 @@
     build.journal           while a build is under way
 
 editions.py says how they come and go. Guides of format 1 had the files of the edition in the folder
-itself; they are read, and the next build makes an edition of them.
+itself, and models in other forms: the next build takes over their measurements.
 """
 
 import json
@@ -78,6 +78,11 @@ def write_model(
     write_record(draft, f"{name}.json", settings)
 
 
+def write_estimator(draft: NewFiles, name: str, estimator: Any) -> None:
+    """Write a fitted estimator; how many threads it used belongs to the machine."""
+    write_model(draft, name, *estimator.set_params(n_jobs=1).to_state())
+
+
 def write_record(draft: NewFiles, name: str, value: dict[str, Any]) -> None:
     """Write a JSON file of an edition."""
     draft.new(name).write_bytes(encode_json(value))
@@ -94,7 +99,7 @@ def read_model(
     try:
         settings = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         return make(load_file(path), settings)
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
         raise GuideError(
             f"The {what} {str(path)!r} cannot be read ({error}); build the guide again."
         ) from None
@@ -105,8 +110,12 @@ def feature_file(name: str) -> str:
     return f"features/{name}.npy"
 
 
-def read_info(folder: Path) -> dict[str, Any]:
-    """Return guide.json of a whole guide of a version that we can read."""
+def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
+    """Return guide.json of a whole guide.
+
+    ``older`` takes guides of the first format too: their models cannot be read any more, their
+    measurements can.
+    """
     if not folder.is_dir():
         raise GuideError(
             f"There is no guide {str(folder)!r}; make one with 'fieldguide build FOLDER --out "
@@ -124,6 +133,11 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise GuideError(f"{str(folder)!r} is not a guide: it has no {INFO}.") from None
     except (OSError, ValueError, TypeError, KeyError):
         raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.") from None
+    if version == 1 and not older:
+        raise GuideError(
+            f"The guide {str(folder)!r} was built by an earlier version; run the same 'fieldguide "
+            "build' again: the images are not measured again."
+        )
     if version not in (1, FORMAT):
         raise GuideError(
             f"The guide {str(folder)!r} has format {version!r} and this version reads {FORMAT}; "

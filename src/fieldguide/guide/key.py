@@ -44,8 +44,7 @@ def build(work: Workspace) -> None:
     kinds: list[str | None] = work.built[specimens.NAME].kinds
     key, held_out, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
     if key is not None:
-        arrays, state = key.to_state()
-        files.write_model(work.draft, files.KEY, arrays, {"type": type(key).__name__, **state})
+        files.write_estimator(work.draft, files.KEY, key)
     work.info |= {
         "accuracy": held_out.accuracy if held_out else None,
         "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fieldguide._codec import unpack
+from fieldguide._saved import Estimator
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network
@@ -22,7 +24,7 @@ from fieldguide.guide.rows import open_stack
 from fieldguide.guide.summaries import normalise_rows
 
 Value = TypeVar("Value")
-_KEYS = {key.__name__: key for key in KEYS.values()}
+_KEY = Estimator(*KEYS.values())
 
 
 class Models:
@@ -125,8 +127,8 @@ class Models:
         if not (self._folder / f"{files.KEY}.safetensors").exists():
             return None
 
-        def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
-            return _KEYS[settings["type"]].from_state(arrays, settings)
+        def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> Any:
+            return unpack(_KEY, arrays, record, "key")
 
         return files.read_model(self._folder, files.KEY, "key", make)
 

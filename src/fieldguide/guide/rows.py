@@ -11,7 +11,6 @@ can be interrupted, and rows of unchanged images are taken from the earlier guid
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -155,8 +154,9 @@ def measure_rows(work: Workspace, stack: FeatureStack, kept: Kept, earlier: Earl
 
 def save_stack(stack: FeatureStack, draft: files.NewFiles) -> str:
     """Write a stack; return a digest of what it says."""
+    for each in (stack, *stack.descriptors_.values()):
+        each.set_params(n_jobs=1)  # the number of threads belongs to the machine
     arrays, settings = stack.to_state()
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     digest = blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
         digest.update(name.encode())
@@ -167,8 +167,8 @@ def save_stack(stack: FeatureStack, draft: files.NewFiles) -> str:
 
 def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
     """Return the stack of a guide."""
-    make = partial(FeatureStack.from_state, n_jobs=n_jobs)
-    return files.read_model(folder, files.STACK, "features", make)
+    stack = files.read_model(folder, files.STACK, "features", FeatureStack.from_state)
+    return stack.set_params(n_jobs=n_jobs)
 
 
 def _find_known(work: Workspace) -> tuple[str, str, FeatureStack] | None:

@@ -15,7 +15,7 @@ large-scale image recognition".
 
 import warnings
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -24,7 +24,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array
 from fieldguide._random import spawn_generators
+from fieldguide._saved import Part
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (
@@ -173,6 +175,15 @@ n_jobs, random_state
             *(max_classes, budget, n_trees, n_jobs, random_state),
         )
 
+    _fitted: ClassVar = {
+        "examples_": Part(
+            Examples,
+            {
+                "node": Array("int32", "n_examples", within=(0, "n_nodes")),
+                "rows": Array("int32", "n_examples", 3, "n_each", low=-1),
+            },
+        ),
+    }
     _grown: tuple[Any, np.ndarray, RoutedPlan]  # rows, their classes, the plan; for add_kind
 
     def add_kind(self, X: Any, y: Any) -> Self:
@@ -244,23 +255,6 @@ n_jobs, random_state
             self.held_out_ = self.held_out_._replace(answer=place[self.held_out_.answer])
         warn_open_gaps(type(self).__name__, trained.gaps, self.tol, "lower C or raise tol")
         return self
-
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted key as arrays and as values that JSON can hold."""
-        arrays, settings = super().to_state()
-        examples = {"example_node": self.examples_.node, "example_rows": self.examples_.rows}
-        return arrays | examples, settings
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make a fitted key from what :meth:`to_state` returned."""
-        key = super().from_state(arrays, settings)
-        node, rows = (np.asarray(arrays[f"example_{part}"], np.int32) for part in ("node", "rows"))
-        is_sound = rows.ndim == 3 and rows.shape[:2] == (*node.shape, 3) and (rows >= -1).all()
-        if not is_sound or not ((node >= 0) & (node < key.graph_.n_nodes)).all():
-            raise InvalidArgument(f"The examples of a {cls.__name__} do not fit its nodes.")
-        key.examples_ = Examples(node, rows)
-        return key
 
     # -- growing --------------------------------------------------------------------------
 

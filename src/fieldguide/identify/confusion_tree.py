@@ -53,7 +53,6 @@ class ConfusionTreeClassifier(TreeKey):
     tolerance = 0.0
     max_classes = 1
     budget = None
-    _saved = ("C", "kernel")
 
     def __init__(
         self,

@@ -7,15 +7,16 @@ the scale that makes the scores of held-out rows most likely.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument, check_choice, check_seed
+from fieldguide._codec import Number
+from fieldguide._saved import OrNone
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.svm import (
@@ -25,10 +26,10 @@ from fieldguide.svm import (
     choose_C,
     fit_scale,
     hold_out,
-    read_functions,
     warn_open_gaps,
 )
 from fieldguide.svm.c_path import N_FOLDS, Train
+from fieldguide.svm.functions import functions_field
 
 
 class FlatKey(Key):
@@ -36,6 +37,12 @@ class FlatKey(Key):
 
     Subclasses say how to train (``_trainer``) and how margins become scores (``_score``).
     """
+
+    _fitted: ClassVar = {
+        "functions_": functions_field(),
+        "duality_gap_": Number(finite=False),
+        "scale_": OrNone(Number(above=0)),
+    }
 
     def __init__(
         self,
@@ -175,33 +182,13 @@ class FlatKey(Key):
         X = self._read_rows(X)
         return self.functions_.evaluate(X, self.n_jobs)
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted classifier as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays, settings = self.functions_.to_state()
-        return arrays, {
-            **settings,
-            "C": self.C_,
-            "classes": self.classes_.tolist(),
-            "scale": self.scale_,
-        }
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make a fitted classifier from what :meth:`to_state` returned."""
-        functions = read_functions(arrays, settings)
-        scale = settings["scale"]
-        if scale is not None and not 0 < float(scale) < np.inf:
-            raise InvalidArgument(f"scale of {cls.__name__} must be positive; got {scale!r}.")
-        classes = np.array(settings["classes"])
-        if classes.ndim != 1 or len(functions.intercept) != cls._count_functions(len(classes)):
-            raise InvalidArgument(f"The functions of a {cls.__name__} do not fit its classes.")
-        key = cls(C=settings["C"], kernel=settings["kernel"], probability=scale is not None)
-        key.classes_, key.functions_, key.graph_ = classes, functions, None
-        key.C_, key.held_out_ = float(settings["C"]), None
-        key.scale_ = None if scale is None else float(scale)
-        key.n_features_in_ = functions.n_features
-        return key
+    def _check_opened(self) -> None:
+        self._check_functions(self.functions_)
+        if len(self.functions_.intercept) != self._count_functions(len(self.classes_)):
+            raise InvalidArgument("functions_ do not fit classes_.")
+        if self.probability and self.scale_ is None:
+            raise InvalidArgument("scale_ must be a number where there are probabilities.")
+        self.graph_ = None
 
     @staticmethod
     @abstractmethod

@@ -22,22 +22,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fieldguide._check import InvalidArgument
-from fieldguide.svm import Functions, LinearFunctions, read_functions
+from fieldguide._codec import Array, Number, Size
+from fieldguide._saved import Part, Rows
+from fieldguide.svm import Functions, LinearFunctions
+from fieldguide.svm.functions import functions_field
 
 LEFT, BOTH, RIGHT, ABSENT = -1, 0, 1, 2
 MOST_LOGIT, MOST_PRECISION = 100.0, 1e6  # so that sums over nodes stay in single precision
-_EVIDENCE = ("class_logits", "precision")
-_COUNTS = ("leaf_counts_data", "leaf_counts_indices", "leaf_counts_indptr")
-_TYPES = {
-    "left": np.int32,
-    "right": np.int32,
-    "node_scale": np.float32,
-    "leaf_class": np.int32,
-    "colors": np.int8,
-    "roots": np.int32,
-}
-
-State = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 class DecisionGraph(NamedTuple):
@@ -112,24 +103,6 @@ class DecisionGraph(NamedTuple):
             front = np.unique(np.concatenate([self.left[inner], self.right[inner]]))
             front = front[~is_seen[front]]
         return np.unique(self.leaf_class[is_seen[self.n_nodes :][::-1]])
-
-    def to_state(self) -> State:
-        """Return the graph as arrays and as values that JSON can hold."""
-        arrays, settings = self.functions.to_state()
-        counts = self.leaf_counts
-        parts = dict(zip(_COUNTS, (counts.data, counts.indices, counts.indptr), strict=True))
-        own = {
-            "left": self.left,
-            "right": self.right,
-            "node_scale": self.scale,
-            "leaf_class": self.leaf_class,
-            "colors": self.colors,
-            "roots": self.roots,
-            "class_logits": self.class_logits,
-            "precision": self.precision,
-        }
-        values = {"n_classes": self.n_classes, "leaf_bonus": self.leaf_bonus}
-        return {**arrays, **own, **parts}, {**settings, **values}
 
 
 def make_graph(
@@ -215,51 +188,6 @@ def make_graph(
     return graph
 
 
-def read_graph(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> DecisionGraph:
-    """Make a graph from what :meth:`DecisionGraph.to_state` returned.
-
-    Whatever a damaged or hostile file holds, the answer is a graph that every search can walk, or
-    an :class:`InvalidArgument`.
-    """
-    # Differences of unsigned numbers are never negative, which would hide ends that go backwards.
-    _require(
-        not any(np.issubdtype(values.dtype, np.unsignedinteger) for values in arrays.values()),
-        "it has no unsigned numbers",
-    )
-    for name, dtype in (_TYPES | dict.fromkeys(_EVIDENCE, np.float32)).items():
-        _require(name in arrays, f"the array {name!r} is missing")
-        _require(arrays[name].dtype == dtype, f"{name!r} must be of type {np.dtype(dtype)}")
-    n_classes = settings.get("n_classes")
-    _require(
-        isinstance(n_classes, int) and not isinstance(n_classes, bool) and 1 <= n_classes < 2**31,
-        f"n_classes must be a whole number of at least 1, not {n_classes!r}",
-    )
-    assert isinstance(n_classes, int)
-    _require(arrays["leaf_class"].ndim == 1, "'leaf_class' must be flat")
-    try:
-        functions = read_functions(arrays, settings)
-    except InvalidArgument:
-        raise
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise InvalidArgument(
-            f"The functions of the decision graph are damaged ({error}); save the key again."
-        ) from error
-    return make_graph(
-        functions,
-        arrays["left"],
-        arrays["right"],
-        arrays["leaf_class"],
-        n_classes,
-        scale=arrays["node_scale"],
-        leaf_counts=_read_counts(arrays, len(arrays["leaf_class"]), n_classes),
-        colors=arrays["colors"],
-        roots=arrays["roots"],
-        class_logits=arrays["class_logits"],
-        precision=arrays["precision"],
-        leaf_bonus=settings.get("leaf_bonus", np.nan),
-    )
-
-
 def _require(is_sound: Any, what: str) -> None:
     if not is_sound:
         raise InvalidArgument(f"The decision graph is damaged: {what}; make or save it again.")
@@ -289,6 +217,7 @@ def _check_links(graph: DecisionGraph) -> None:
         roots.ndim == 1 and len(roots) and -n_leaves <= roots.min() <= roots.max() < n_nodes,
         f"it needs a root, and roots must lie in {-n_leaves} to {n_nodes - 1}",
     )
+    _require(len(np.unique(roots)) == len(roots), "a root must not stand twice")
     children = np.stack([graph.left, graph.right], axis=1).astype(np.int64)
     is_inner = children >= 0
     # With larger numbers only, no walk can turn in a circle, and whatever has a parent hangs
@@ -354,23 +283,6 @@ def _check_values(graph: DecisionGraph) -> None:
     )
 
 
-def _read_counts(arrays: dict[str, np.ndarray], n_leaves: int, n_classes: int) -> csr_array:
-    for name in _COUNTS:
-        _require(name in arrays, f"the array {name!r} is missing")
-    data, indices, indptr = (arrays[name] for name in _COUNTS)
-    is_sound = (
-        all(part.ndim == 1 for part in (data, indices, indptr))
-        and all(part.dtype in (np.int32, np.int64) for part in (indices, indptr))
-        and len(indptr) == n_leaves + 1
-        and indptr[0] == 0
-        and (indptr[1:] >= indptr[:-1]).all()
-        and len(data) == len(indices) == indptr[-1]
-        and (not len(indices) or 0 <= indices.min() <= indices.max() < n_classes)
-    )
-    _require(is_sound, "the parts of 'leaf_counts' do not fit together")
-    return csr_array((data, indices, indptr), shape=(n_leaves, n_classes))
-
-
 def _color_by_leaves(graph: DecisionGraph) -> np.ndarray:
     """Return where the leaves of each class lie, seen from each node, (n_nodes, n_classes)."""
     n = graph.n_nodes
@@ -390,3 +302,26 @@ def _color_by_leaves(graph: DecisionGraph) -> np.ndarray:
         is_below[j] = on_left | on_right
         colors[j] = np.where(is_below[j], on_right.astype(np.int8) - on_left, ABSENT)
     return colors
+
+
+_CHILDREN = Array("int32", "n_nodes", within=("-n_leaves", "n_nodes"))
+GRAPH = Part(
+    DecisionGraph,
+    {
+        "functions": functions_field(),
+        "left": _CHILDREN,
+        "right": _CHILDREN,
+        "scale": Array("float32", "n_nodes", above=0),
+        "leaf_class": Array("int32", "n_leaves", within=(0, "n_classes")),
+        "leaf_counts": Rows("n_leaves", "n_classes", is_sparse=True, low=0),
+        "colors": Array("int8", "n_nodes", "n_classes", low=LEFT, high=ABSENT),
+        "n_classes": Size("n_classes"),
+        "roots": Array("int32", "n_roots", within=("-n_leaves", "n_nodes")),
+        "class_logits": Array(
+            "float32", "n_weighed", "n_classes", low=-MOST_LOGIT, high=MOST_LOGIT
+        ),
+        "precision": Array("float32", "n_weighed", above=0, high=MOST_PRECISION),
+        "leaf_bonus": Number(0, MOST_LOGIT),
+    },
+    make_graph,
+)

@@ -8,6 +8,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from fieldguide._codec import FLOATS, INTEGERS, Array, Number
+from fieldguide._saved import OrNone, Part
+
 
 class HeldOut(NamedTuple):
     """Answers for rows that were left out of the training."""
@@ -35,3 +38,18 @@ class HeldOut(NamedTuple):
             float(shares @ is_right / shares.sum()),
             n_folds,
         )
+
+
+HELD_OUT = OrNone(
+    Part(
+        HeldOut,
+        {
+            "rows": Array(INTEGERS, "n_held_out", low=0),
+            "answer": Array(INTEGERS, "n_held_out", within=(0, "n_classes")),
+            "sure": Array(FLOATS, "n_held_out"),
+            "accuracy": Number(0, 1.001),  # a mean may be above 1 by rounding
+            "mean_class_accuracy": Number(0, 1.001),
+            "n_folds": Number(0, whole=True),
+        },
+    )
+)

@@ -1,7 +1,7 @@
 """What every key shares: the rows and labels that it takes, and the arguments of its SVMs."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,10 +9,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Labels, Number
+from fieldguide._saved import ROWS, Saved
+from fieldguide.identify.held_out import HELD_OUT
 from fieldguide.kernels import KERNELS
+from fieldguide.svm import Functions, LinearFunctions
+from fieldguide.svm.functions import SIGNED
 
 KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
-SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
 
 
 def default_loss(kernel: str) -> str:
@@ -20,13 +24,20 @@ def default_loss(kernel: str) -> str:
     return "squared_hinge" if kernel == "linear" else "hinge"
 
 
-class Key(ClassifierMixin, BaseEstimator, ABC):
+class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
     """Base of all keys; subclasses have the arguments ``C``, ``kernel``, ``gamma`` and ``tol``."""
 
     C: float | str
     kernel: str
     gamma: float | None
     tol: float
+
+    _fitted: ClassVar = {
+        **ROWS,
+        "classes_": Labels("n_classes"),
+        "C_": Number(above=0),
+        "held_out_": HELD_OUT,
+    }
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -42,6 +53,14 @@ class Key(ClassifierMixin, BaseEstimator, ABC):
         check_number(owner, "tol", self.tol, 1e-12, 1)
         if self.gamma is not None:
             check_number(owner, "gamma", self.gamma, 1e-12, 1e12)
+
+    def _check_functions(self, functions: Functions) -> None:
+        """Refuse functions of another kernel, and a single class."""
+        kernel = "linear" if isinstance(functions, LinearFunctions) else functions.kernel
+        if self.kernel != kernel:
+            raise InvalidArgument(f"The functions are not of the kernel {self.kernel!r}.")
+        if len(self.classes_) < 2:
+            raise InvalidArgument("classes_ must be two or more.")
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         X, y = validate_data(

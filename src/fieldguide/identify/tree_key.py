@@ -13,21 +13,21 @@ the folds, on the same plan.
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, hstack
 from scipy.special import softmax
-from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import Array, Number
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.back_off import Groups, choose_groups, find_doubts, find_threshold
 from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
-from fieldguide.identify.graph import DecisionGraph, read_graph
+from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
@@ -107,8 +107,13 @@ class TreeKey(Key):
         What the key says of training rows when their fold is left out.
     """
 
-    # What a saved key needs besides its graph.
-    _saved: tuple[str, ...] = ("C", "kernel", "search", "tolerance", "max_classes", "budget")
+    _fitted: ClassVar = {
+        "graph_": GRAPH,
+        "tolerance_": Number(0, finite=False),
+        "flat_scale_": Number(above=0),
+        "miss_": Number(0, 1),
+        "doubts_": Array("float32", "n_doubts"),
+    }
     n_trees = 1  # of keys without this argument
     max_loss = 0.01
     max_cost: float | None = None
@@ -260,39 +265,10 @@ class TreeKey(Key):
             return server.predict(X)
         return self.classes_[self._find(self.graph_, X).answer]
 
-    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted key as arrays and as values that JSON can hold."""
-        check_is_fitted(self)
-        arrays, settings = self.graph_.to_state()
-        return arrays | {"doubts": self.doubts_}, {
-            **settings,
-            "C": self.C_,
-            "classes": self.classes_.tolist(),
-            "flat_scale": self.flat_scale_,
-            "miss": self.miss_,
-            "search": self.search,
-            "tolerance": self.tolerance_,
-            "max_classes": self.max_classes,
-            "budget": self.budget,
-        }
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make a fitted key from what :meth:`to_state` returned."""
-        graph = read_graph(arrays, settings)
-        classes = np.array(settings["classes"])
-        key = cls(**{name: settings[name] for name in cls._saved})
-        key._check_arguments()
-        flat_scale, miss = float(settings["flat_scale"]), float(settings["miss"])
-        doubts = np.asarray(arrays["doubts"], dtype=np.float32)
-        is_sound = 0 < flat_scale < np.inf and 0 <= miss < 1 and doubts.ndim == 1
-        if classes.shape != (graph.n_classes,) or not graph.has_flat or not is_sound:
-            raise InvalidArgument(f"The parts of a {cls.__name__} do not fit together.")
-        key.classes_, key.graph_ = classes, graph
-        key.flat_scale_, key.miss_, key.doubts_ = flat_scale, miss, doubts
-        key.C_, key.tolerance_ = float(settings["C"]), float(settings["tolerance"])
-        key.held_out_, key.n_features_in_ = None, graph.functions.n_features
-        return key
+    def _check_opened(self) -> None:
+        self._check_functions(self.graph_.functions)
+        if not self.graph_.has_flat:
+            raise InvalidArgument("graph_ must have a function for each class besides its nodes'.")
 
     def _find(self, graph: DecisionGraph, X: Any, *, paths: bool = False) -> searches.Found:
         if self.search == "greedy":

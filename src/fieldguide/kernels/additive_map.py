@@ -23,7 +23,7 @@ Reference: A. Vedaldi, A. Zisserman, "Efficient additive kernels via explicit fe
 IEEE Transactions on Pattern Analysis and Machine Intelligence 34 (2012).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array, Number
+from fieldguide._saved import ROWS, Saved
 
 # Per kernel and order: step, a_0 … a_m. tests/kernels/test_additive_map.py solves them anew.
 FITTED: dict[str, tuple[tuple[float, tuple[float, ...]], ...]] = {
@@ -66,7 +68,7 @@ MOST_ORDERS = 6
 BATCH_VALUES = 2**18
 
 
-class AdditiveKernelMap(TransformerMixin, BaseEstimator):
+class AdditiveKernelMap(Saved, TransformerMixin, BaseEstimator):
     """Map histograms to columns in which a linear method acts like an additive kernel.
 
     Parameters
@@ -100,6 +102,13 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
     array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
     """
 
+    _fitted: ClassVar = {
+        **ROWS,
+        "step_": Number(above=0),
+        "weights_": Array("float64", "n_weights", low=0),
+        "bin_of_column_": Array("int64", "n_columns", within=(0, "n_features")),
+    }
+
     def __init__(self, kernel: str = "chi2", order: int = 1, step: float | None = None) -> None:
         self.kernel = kernel
         self.order = order
@@ -107,14 +116,12 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "AdditiveKernelMap":
         """Check the histograms ``X`` (n, D) and choose step and weights."""
-        check_choice("AdditiveKernelMap", "kernel", self.kernel, tuple(FITTED))
-        check_number("AdditiveKernelMap", "order", self.order, 0, MOST_ORDERS, integer=True)
+        self._check_arguments()
         X = self._check(X, is_new=True)
         if self.step is None:
             self.step_, weights = FITTED[self.kernel][self.order]
             self.weights_ = np.array(weights)
         else:
-            check_number("AdditiveKernelMap", "step", self.step, 1e-6, 100)
             self.step_ = float(self.step)
             frequencies = self.step_ * np.arange(self.order + 1)
             self.weights_ = self.step_ * spectrum(self.kernel, frequencies)
@@ -163,6 +170,18 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
                 "pass the names that it was fitted with, or none."
             )
         return list(given)
+
+    def _check_arguments(self) -> None:
+        check_choice("AdditiveKernelMap", "kernel", self.kernel, tuple(FITTED))
+        check_number("AdditiveKernelMap", "order", self.order, 0, MOST_ORDERS, integer=True)
+        if self.step is not None:
+            check_number("AdditiveKernelMap", "step", self.step, 1e-6, 100)
+
+    def _check_opened(self) -> None:
+        width = 2 * self.order + 1
+        is_whole = len(self.bin_of_column_) == self.n_features_in_ * width
+        if len(self.weights_) != self.order + 1 or not is_whole:
+            raise InvalidArgument("weights_ or bin_of_column_ do not fit the order.")
 
     def _check(self, X: Any, *, is_new: bool) -> Any:
         X = validate_data(

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,11 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument
+from fieldguide._codec import Labels, Size
+from fieldguide._saved import Saved
 from fieldguide.locate.finding import Finding, find_objects, score_bags
 from fieldguide.locate.superpixels import Regions
 from fieldguide.locate.supervoxels import Supervoxels
 from fieldguide.locate.tubes import TubeFinding, find_tubes
-from fieldguide.svm.functions import State
 
 
 class Bags(NamedTuple):
@@ -30,7 +31,7 @@ class Bags(NamedTuple):
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
+class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers that see bags of regions and learn from the labels of bags alone.
 
     A subclass trains one function per question in ``_train``: for two classes the one question is
@@ -39,6 +40,8 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     classes_: np.ndarray
     n_features_in_: int
+
+    _fitted: ClassVar = {"n_features_in_": Size("n_features"), "classes_": Labels("n_classes")}
 
     def fit(self, bags: Sequence[Any], y: Any) -> Self:
         """Learn from bags and their labels.
@@ -110,39 +113,13 @@ class BagClassifier(ClassifierMixin, BaseEstimator, ABC):
                 found.append(find_objects(places, turned)._replace(score=score))
         return found
 
-    def to_state(self) -> State:
-        """Return the fitted classifier as arrays and as values that JSON can hold.
-
-        What the search for weights told (``weights_`` and the like) is left out.
-        """
-        check_is_fitted(self)
-        arrays, settings = self._functions_state()
-        return arrays, {
-            **settings,
-            "classes": self.classes_.tolist(),
-            "n_features_in": int(self.n_features_in_),
-            "arguments": self.get_params(),
-        }
-
-    @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
-        """Make a fitted classifier from what :meth:`to_state` returned."""
-        model = cls(**settings["arguments"])
-        model._check_arguments()
-        model.classes_ = np.array(settings["classes"])
-        model.n_features_in_ = int(settings["n_features_in"])
-        n_functions = model._read_functions(arrays, settings)
-        if model.classes_.ndim != 1 or n_functions != len(model._questions()):
-            raise InvalidArgument(f"The functions of a {cls.__name__} do not fit its classes.")
-        return model
+    def _check_opened(self) -> None:
+        if len(self.classes_) < 2 or self._count_functions() != len(self._questions()):
+            raise InvalidArgument(f"The {self._count_functions()} functions do not fit classes_.")
 
     @abstractmethod
-    def _functions_state(self) -> State:
-        """Return the functions as arrays and values."""
-
-    @abstractmethod
-    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
-        """Take the functions of a state; refuse what does not fit; return how many there are."""
+    def _count_functions(self) -> int:
+        """Return how many functions there are."""
 
     @abstractmethod
     def _check_arguments(self) -> None:

@@ -21,14 +21,16 @@ Reference: K. Tang, R. Sukthankar, J. Yagnik, L. Fei-Fei, "Discriminative segmen
 weakly labeled video", CVPR (2013).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
-from fieldguide.locate.bags import BagClassifier, Bags, State
+from fieldguide._saved import Items, Part
+from fieldguide.locate.bags import BagClassifier, Bags
 
 METRICS = ("hellinger", "euclidean")
 _BLOCK = 1024  # negatives whose distances are held at a time
@@ -76,6 +78,21 @@ class CRANE(BagClassifier):
     True
     """
 
+    _fitted: ClassVar = {
+        "exemplars_": Items(
+            Part(
+                Exemplars,
+                {
+                    "rows": Array("float64", "n_negative", "n_features"),
+                    "reach": Array("float64", "n_negative", low=0),
+                    "radius": Number(above=0),
+                    "threshold": Number(),
+                    "scale": Number(above=0),
+                },
+            )
+        )
+    }
+
     def __init__(
         self,
         n_nearest: int = 5,
@@ -113,27 +130,7 @@ class CRANE(BagClassifier):
         ]
         return np.stack(columns, axis=1)
 
-    def _functions_state(self) -> State:
-        kept = self.exemplars_
-        arrays = {f"rows_{k}": each.rows for k, each in enumerate(kept)}
-        arrays |= {f"reach_{k}": each.reach for k, each in enumerate(kept)}
-        return arrays, {"exemplars": [[e.radius, e.threshold, e.scale] for e in kept]}
-
-    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
-        self.exemplars_ = []
-        for k, values in enumerate(settings["exemplars"]):
-            rows, reach = arrays[f"rows_{k}"], arrays[f"reach_{k}"]
-            radius, threshold, scale = map(float, values)
-            is_sound = (
-                rows.ndim == 2
-                and rows.shape == (len(reach), self.n_features_in_)
-                and reach.ndim == 1
-                and all(np.isfinite(part).all() for part in (rows, reach, values))
-                and min(radius, scale) > 0
-            )
-            if not is_sound:
-                raise InvalidArgument("The exemplars of a CRANE do not fit together.")
-            self.exemplars_.append(Exemplars(rows, reach, radius, threshold, scale))
+    def _count_functions(self) -> int:
         return len(self.exemplars_)
 
     def _map(self, X: Any) -> np.ndarray:

@@ -4,27 +4,29 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import Number, OneOf
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import OrNone, Part
 from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import KERNELS, AdditiveKernelMap, default_gamma
 from fieldguide.locate.alternation import Selection
-from fieldguide.locate.bags import BagClassifier, Bags, State
+from fieldguide.locate.bags import BagClassifier, Bags
 from fieldguide.locate.region_problem import GramProblem, Problem, RowProblem
 from fieldguide.svm.folds import deal_folds
 from fieldguide.svm.functions import (
     WITH_GAMMA,
     Functions,
     LinearFunctions,
+    functions_field,
     kernel_matrix,
     pool_functions,
-    read_functions,
 )
 
 MAPPED = ("chi2", "intersection", "jensen_shannon")
@@ -119,6 +121,23 @@ class KernelBagClassifier(BagClassifier):
     n_jobs: int
     random_state: int
 
+    _fitted: ClassVar = {
+        "C_": Number(above=0),
+        "cap_": Number(above=0),
+        "_functions": functions_field(apart=True),
+        "_space": Part(
+            Space,
+            {
+                "kernel": OneOf("linear", *KERNELS),
+                "gamma": OrNone(Number(above=0)),
+                "order": Number(0, 6, whole=True),
+                "is_rows": OneOf(True, False),
+            },
+            Space.bare,
+        ),
+    }
+    _unsaved = ("weights_", "objectives_", "gaps_", "cv_scores_")  # what the search told
+
     @abstractmethod
     def _search(
         self, problem: Problem, cap: float, seed: int, alpha0: np.ndarray | None = None
@@ -154,28 +173,24 @@ class KernelBagClassifier(BagClassifier):
         self._functions = space.functions(coefs, [found.plane.intercept for found in best])
         self._space = space.without_rows()
 
-    def _functions_state(self) -> State:
-        arrays, settings = self._functions.to_state()
-        space = self._space
-        told = {"is_rows": space.is_rows, "gamma": space.gamma, "C": self.C_, "cap": self.cap_}
-        return arrays, {**settings, **told}
+    def _count_functions(self) -> int:
+        return len(self._functions.intercept)
 
-    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
-        is_rows = settings["is_rows"] is True
-        functions = read_functions(arrays, settings)
-        space = Space.bare(self.kernel, settings["gamma"], self.map_order, is_rows)
+    def _check_opened(self) -> None:
+        super()._check_opened()
+        space, functions = self._space, self._functions
         n_columns = self.n_features_in_
-        if is_rows:
-            n_columns = space.map_rows(np.ones((1, n_columns))).shape[1]
-        if functions.n_features != n_columns or settings["kernel"] != (
-            "linear" if is_rows else self.kernel
-        ):
-            raise InvalidArgument(
-                f"The functions of a {type(self).__name__} do not fit its kernel and columns."
-            )
-        self._functions, self._space, self.gamma_ = functions, space, space.gamma
-        self.C_, self.cap_ = float(settings["C"]), float(settings["cap"])
-        return len(functions.intercept)
+        if space.is_rows and self.kernel in MAPPED:
+            n_columns *= 2 * self.map_order + 1
+        kernel = "linear" if isinstance(functions, LinearFunctions) else functions.kernel
+        is_sound = (
+            (space.kernel, space.order) == (self.kernel, self.map_order)
+            and kernel == ("linear" if space.is_rows else self.kernel)
+            and functions.n_features == n_columns
+        )
+        if not is_sound:
+            raise InvalidArgument("_functions and _space do not fit the kernel and the columns.")
+        self.gamma_ = space.gamma
 
     def _costs(self, C: float, problem: Problem) -> tuple[float, float]:
         if self.C_negative is None:

@@ -12,16 +12,18 @@ Reference: P. Viola, J. Platt, C. Zhang, "Multiple instance boosting for object 
 NIPS (2005).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide._codec import FLOATS, Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
-from fieldguide.locate.bags import BagClassifier, Bags, State
+from fieldguide._saved import Items, Part
+from fieldguide.locate.bags import BagClassifier, Bags
 
 _LARGEST_STEP = 4.0
 
@@ -73,6 +75,20 @@ class MILBoost(BagClassifier):
     array([ 1, -1])
     """
 
+    _fitted: ClassVar = {
+        "stumps_": Items(
+            Part(
+                Stumps,
+                {
+                    "column": Array("int64", "n_stumps", within=(0, "n_features")),
+                    "threshold": Array(FLOATS, "n_stumps"),
+                    "height": Array("float64", "n_stumps"),
+                },
+            )
+        )
+    }
+    _unsaved = ("log_likelihoods_",)
+
     def __init__(
         self, n_rounds: int = 100, *, n_bins: int = 32, shrinkage: float = 0.5, n_jobs: int = 1
     ) -> None:
@@ -96,24 +112,7 @@ class MILBoost(BagClassifier):
         rows = _to_dense(X)
         return np.stack([stumps.evaluate(rows) for stumps in self.stumps_], axis=1)
 
-    def _functions_state(self) -> State:
-        parts = {field: [getattr(s, field) for s in self.stumps_] for field in Stumps._fields}
-        return {field: np.stack(values) for field, values in parts.items()}, {}
-
-    def _read_functions(self, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> int:
-        column, threshold, height = (arrays[field] for field in Stumps._fields)
-        is_sound = (
-            column.ndim == 2
-            and column.shape == threshold.shape == height.shape
-            and np.issubdtype(column.dtype, np.signedinteger)
-            and column.size
-            and 0 <= column.min() <= column.max() < self.n_features_in_
-            and np.isfinite(threshold).all()
-            and np.isfinite(height).all()
-        )
-        if not is_sound:
-            raise InvalidArgument("The stumps of a MILBoost do not fit together.")
-        self.stumps_ = [Stumps(*parts) for parts in zip(column, threshold, height, strict=True)]
+    def _count_functions(self) -> int:
         return len(self.stumps_)
 
     def _score_bags(self, scores: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from fieldguide._check import InvalidArgument
+from fieldguide._codec import INTEGERS, Array, Number, OneOf
+from fieldguide._saved import Either, Part
 from fieldguide.kernels import AdditiveKernelMap
 from fieldguide.select.additive_pricing import (
     Selection,
@@ -23,6 +26,7 @@ from fieldguide.select.group_lasso import (
     solve_groups,
 )
 from fieldguide.svm import solve_kernel
+from fieldguide.svm.functions import check_pool
 
 _ROWS_PER_BLOCK = 1024
 _REFIT_TOL = 1e-3
@@ -40,7 +44,7 @@ class Expansion(NamedTuple):
 
     def evaluate(self, X: Any) -> np.ndarray:
         """Return the function at each row of ``X``, (n,)."""
-        out = np.full(X.shape[0], self.intercept)
+        out = np.full(X.shape[0], float(self.intercept))
         if not len(self.beta):
             return out
         for low in range(0, X.shape[0], _ROWS_PER_BLOCK):
@@ -64,6 +68,46 @@ class Mapping(NamedTuple):
         if self.kernel != "linear":
             part = AdditiveKernelMap(self.kernel, order=MAP_ORDER).fit_transform(part)
         return part @ self.W.ravel() + self.intercept
+
+
+def _check_expansion(**parts: Any) -> Expansion:
+    check_pool(parts["kernel"], parts["rows"])
+    return Expansion(**parts)
+
+
+def _check_mapping(**parts: Any) -> Mapping:
+    made = Mapping(**parts)
+    if made.W.shape[1] != (1 if made.kernel == "linear" else 2 * MAP_ORDER + 1):
+        raise InvalidArgument(f"W must have the columns of the map of the {made.kernel} kernel.")
+    return made
+
+
+_KERNEL = OneOf("chi2", "intersection", "linear")
+_BINS = Array(INTEGERS, "n_bins", within=(0, "n_features"))
+FUNCTION = Either(
+    Part(
+        Expansion,
+        {
+            "kernel": _KERNEL,
+            "bins": _BINS,
+            "p": Array("float64", "n_bins", low=0),
+            "rows": Array("float64", "n_support", "n_bins"),
+            "beta": Array("float64", "n_support"),
+            "intercept": Number(),
+        },
+        _check_expansion,
+    ),
+    Part(
+        Mapping,
+        {
+            "kernel": _KERNEL,
+            "bins": _BINS,
+            "W": Array("float64", "n_bins", "n_columns"),
+            "intercept": Number(),
+        },
+        _check_mapping,
+    ),
+)
 
 
 class Answer(NamedTuple):

@@ -13,15 +13,24 @@ learning", CMU-RI-TR-12-14 (2014).
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import Array, Number, OneOf
 from fieldguide._parallel import map_in_order
-from fieldguide.select._additive_modes import MODES, Answer, ExactMode, LargeMode, solve_rounds
+from fieldguide._saved import Items
+from fieldguide.select._additive_modes import (
+    FUNCTION,
+    MODES,
+    Answer,
+    ExactMode,
+    LargeMode,
+    solve_rounds,
+)
 from fieldguide.select.additive_pricing import OPERATIONS
 from fieldguide.select.voting import VotingSelector, number_classes
 from fieldguide.svm import warn_open_gaps
@@ -104,6 +113,17 @@ class AdditiveKernelSelector(VotingSelector):
     >>> int(selector.weights_.argmax()), selector.transform(X).shape[1] < 10
     (7, True)
     """
+
+    _fitted: ClassVar = {
+        "functions_": Items(FUNCTION),
+        "spreads_": Array("float64", ..., finite=False),
+        "mode_": OneOf(*MODES),
+        "C_": Number(above=0),
+        "objective_": Number(finite=False),
+        "gap_": Number(finite=False),
+        "n_iter_": Number(0, whole=True),
+        "n_selected_": Number(0, whole=True),
+    }
 
     def __init__(
         self,

@@ -9,13 +9,15 @@ Reference: Y. Freund, R. Schapire, "A decision-theoretic generalization of on-li
 application to boosting" (1995).
 """
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from fieldguide._check import check_number
+from fieldguide._codec import Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import Items, Part
 from fieldguide.select.voting import VotingSelector, fold_two_classes
 
 _LEAST_ERROR = 1e-10
@@ -56,13 +58,27 @@ class BoostedStumpSelector(VotingSelector):
     array([ True, False])
     """
 
+    _fitted: ClassVar = {
+        "flips_": Array("bool", ...),
+        "stumps_": Items(
+            Part(
+                Stumps,
+                {
+                    "feature": Array("int64", "n_stumps", within=(0, "n_features")),
+                    "threshold": Array("float64", "n_stumps"),
+                    "alpha": Array("float64", "n_stumps"),
+                },
+            )
+        ),
+    }
+
     def __init__(self, n_rounds: int = 50, n_jobs: int = 1) -> None:
         self.n_rounds = n_rounds
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
-        check_number(type(self).__name__, "n_rounds", self.n_rounds, 1, 10**6, integer=True)
+        self._check_arguments()
         X, index = self._read_training_rows(X, y)
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
         order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
@@ -80,6 +96,9 @@ class BoostedStumpSelector(VotingSelector):
         self.weights_ = fold_two_classes(sizes, len(self.classes_))
         self.flips_ = fold_two_classes(signed < 0, len(self.classes_))
         return self
+
+    def _check_arguments(self) -> None:
+        check_number(type(self).__name__, "n_rounds", self.n_rounds, 1, 10**6, integer=True)
 
     def _score(self, X: np.ndarray) -> np.ndarray:
         scores = np.empty((len(X), len(self.stumps_)))

@@ -12,7 +12,7 @@ chosen by measurement (``benchmarks/problems/concert_accuracy.py``).
 Reference: "Features in Concert: Discriminative Feature Selection meets Unsupervised Clustering".
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -20,6 +20,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import Array, Number
+from fieldguide._saved import IfSet, OrNone
 from fieldguide.select.k_path import (
     DEFAULT_P1,
     P1_GRID,
@@ -34,9 +36,9 @@ from fieldguide.select.k_path import (
 )
 from fieldguide.select.mixture import MIX_TOL, Mixture, fit_mixture, list_pairs
 from fieldguide.select.objective import ColumnMap
-from fieldguide.select.sums import FeatureSums, sum_rows
+from fieldguide.select.sums import SUMS, FeatureSums, sum_rows
 from fieldguide.select.votes import VoteOptions, Votes, fit_votes
-from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
+from fieldguide.select.voting import LINEAR_VOTES, VotingSelector, fold_two_classes, map_to_unit
 from fieldguide.svm import Problems, choose_C, fit_scale, hold_out, warn_open_gaps
 from fieldguide.svm.c_path import ask_one_vs_all, ask_two_classes, score_as_is, score_two_classes
 
@@ -112,6 +114,14 @@ class ConcertSelector(VotingSelector):
     (4, 2)
     """
 
+    _fitted: ClassVar = {
+        **LINEAR_VOTES,
+        "k_": Number(above=0),
+        "p1_": Number(),
+        "duality_gap_": Number(finite=False),
+        "sums_": IfSet(SUMS),
+    }
+
     def __init__(
         self,
         k: float | str = "auto",
@@ -140,7 +150,7 @@ class ConcertSelector(VotingSelector):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
-        self._check()
+        self._check_arguments()
         X, index = self._read_training_rows(X, y)
         sums, rows = sum_rows(X, index, len(self.classes_), balance=bool(self.balance))
         columns = map_to_unit(type(self).__name__, sums.low, sums.high, self.scale)
@@ -162,7 +172,7 @@ class ConcertSelector(VotingSelector):
         classes : array of shape (n_classes,), optional
             All classes that will ever come, at the first call; by default those of ``y``.
         """
-        self._check()
+        self._check_arguments()
         is_first = not hasattr(self, "sums_")
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), order="C", reset=is_first)
         if is_first:
@@ -190,7 +200,7 @@ class ConcertSelector(VotingSelector):
         classes : array of shape (n_classes,)
             Labels of the class numbers.
         """
-        self._check()
+        self._check_arguments()
         classes = np.asarray(classes)
         if len(np.unique(classes)) != len(sums.counts):
             raise InvalidArgument(
@@ -270,7 +280,7 @@ class ConcertSelector(VotingSelector):
             tol = max(self.tol, MIX_TOL) if isinstance(votes, Mixture) else self.tol
             warn_open_gaps(type(self).__name__, votes.gaps.ravel(), tol, "raise tol")
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         owner = type(self).__name__
         if isinstance(self.k, str):
             check_choice(owner, "k", self.k, ("auto", "cv"))
@@ -324,6 +334,12 @@ class ConcertClassifier(ConcertSelector):
     ['owl', 'owl', 'jay', 'jay']
     """
 
+    _fitted: ClassVar = {
+        "scale_": IfSet(OrNone(Number(above=0))),
+        "shares_": IfSet(Array("float64", "n_parts")),
+        "C_": IfSet(Number(above=0)),
+    }
+
     def __init__(
         self,
         k: float | str = "auto",
@@ -365,7 +381,7 @@ class ConcertClassifier(ConcertSelector):
 
     def _fit_mixture(self, X: Any, y: Any) -> Self:
         owner = type(self).__name__
-        self._check()
+        self._check_arguments()
         X, index = self._read_training_rows(X, y)
         k, p1 = (None if isinstance(each, str) else float(each) for each in (self.k, self.p1))
         self.k_, self.p1_ = self._read_k(X.shape[1]), self._read_p1()
@@ -415,9 +431,14 @@ class ConcertClassifier(ConcertSelector):
         scores = hold_out(problems, train, index, grid=(self.C_,), **work)[0].astype(np.float64)
         return scores[:, 1:] if len(self.classes_) == 2 else scores
 
+    def _check_opened(self) -> None:
+        super()._check_opened()
+        if self.probability and getattr(self, "scale_", None) is None:
+            raise InvalidArgument("scale_ must be a number where there are probabilities.")
+
     def _takes_parts(self) -> bool:
         return super()._takes_parts() and self.refit != "svm" and not self.probability
 
-    def _check(self) -> None:
-        super()._check()
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
         check_choice("ConcertClassifier", "refit", self.refit, ("mix", "svm", None))

@@ -4,15 +4,16 @@ For each class, w_j = 1/k for the k features with the largest |correlation| with
 class, flipped (1 − f) where it is negative. With all features it is plain averaging.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fieldguide._check import check_choice, check_number
+from fieldguide._codec import Number
 from fieldguide.select.k_path import list_folds, root_k
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.votes import Votes
-from fieldguide.select.voting import VotingSelector, fold_two_classes, map_to_unit
+from fieldguide.select.voting import LINEAR_VOTES, VotingSelector, fold_two_classes, map_to_unit
 
 
 class CorrelationSelector(VotingSelector):
@@ -40,6 +41,8 @@ class CorrelationSelector(VotingSelector):
     >>> selector.weights_, selector.flips_
     (array([0.5, 0.5, 0. ]), array([ True, False, False]))
     """
+
+    _fitted: ClassVar = {**LINEAR_VOTES, "k_": Number(1, whole=True)}
 
     def __init__(self, k: int | str = "auto", scale: bool = True) -> None:
         self.k = k

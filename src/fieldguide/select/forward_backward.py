@@ -19,7 +19,7 @@ from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
 from fieldguide.select.k_path import root_k
 from fieldguide.select.objective import RowsObjective
-from fieldguide.select.voting import VotingSelector, fold_two_classes
+from fieldguide.select.voting import LINEAR_VOTES, VotingSelector, fold_two_classes
 
 _RIDGE = 1e-10  # of the diagonal, for features that are sums of others
 
@@ -53,6 +53,8 @@ class ForwardBackwardSelector(VotingSelector):
     array([ True, False, False])
     """
 
+    _fitted = LINEAR_VOTES
+
     def __init__(
         self, k: int | None = None, nu: float = 0.5, tol: float = 1e-3, n_jobs: int = 1
     ) -> None:
@@ -63,13 +65,11 @@ class ForwardBackwardSelector(VotingSelector):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features from the rows of ``X``, (n, n_features), with labels ``y``, (n,)."""
-        owner = type(self).__name__
-        check_number(owner, "nu", self.nu, 0.0, 1.0)
-        check_number(owner, "tol", self.tol, 0.0, 1.0)
+        self._check_arguments()
         X, index = self._read_training_rows(X, y)
         n = X.shape[1]
         if self.k is not None:
-            check_number(owner, "k", self.k, 1, n, integer=True)
+            check_number(type(self).__name__, "k", self.k, 1, n, integer=True)
         k = self.k or root_k(n)
         classes = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
 
@@ -88,6 +88,11 @@ class ForwardBackwardSelector(VotingSelector):
         self.weights_ = fold_two_classes(np.abs(self.coef_), len(self.classes_))
         self.flips_ = fold_two_classes(self.coef_ < 0, len(self.classes_))
         return self
+
+    def _check_arguments(self) -> None:
+        owner = type(self).__name__
+        check_number(owner, "nu", self.nu, 0.0, 1.0)
+        check_number(owner, "tol", self.tol, 0.0, 1.0)
 
     def _score(self, X: np.ndarray) -> np.ndarray:
         return X @ self.coef_.T + self.intercept_

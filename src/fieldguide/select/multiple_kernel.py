@@ -11,26 +11,48 @@ problem is theirs; the solver is :mod:`fieldguide.select._multiple_weights`.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._codec import Array, Labels, Number, OneOf, Plain
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import ROWS, Items, OrNone, Part, Saved
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.select._multiple_weights import lower_bound, solve_weights
 from fieldguide.select.additive_kernel_selector import list_sides
 from fieldguide.select.additive_pricing import snap
 from fieldguide.select.voting import number_classes
 from fieldguide.svm import solve_kernel, warn_open_gaps
-from fieldguide.svm.functions import WITH_GAMMA
+from fieldguide.svm.functions import WITH_GAMMA, check_pool
 
 KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
 
 
-class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
+class Block(NamedTuple):
+    """The training rows of one block of columns, and their kernel."""
+
+    name: str
+    columns: Any
+    kernel: str
+    gamma: float | None
+    rows: np.ndarray
+
+    def gram(self, X: np.ndarray) -> np.ndarray:
+        """Return the kernel of rows ``X``, columns of the block alone, with the training rows."""
+        if self.kernel == "precomputed":
+            return X
+        if self.kernel == "linear":
+            return X @ self.rows.T
+        options = {} if self.gamma is None else {"gamma": self.gamma}
+        same = X is self.rows
+        return KERNELS[self.kernel](np.ascontiguousarray(X), None if same else self.rows, **options)
+
+
+class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
     """SVM with a weighted sum of the kernels of blocks of columns.
 
     Parameters
@@ -76,6 +98,28 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
     'colour'
     """
 
+    _fitted: ClassVar = {
+        **ROWS,
+        "classes_": Labels("n_classes"),
+        "weights_": Array("float64", ..., low=0),
+        "scales_": Array("float64", "n_blocks", above=0, finite=False),
+        "dual_coef_": Array("float64", "n_functions", "n_rows"),
+        "intercept_": Array("float64", "n_functions"),
+        "gap_": Number(finite=False),
+        "_blocks": Items(
+            Part(
+                Block,
+                {
+                    "name": Plain(),
+                    "columns": Plain(),
+                    "kernel": OneOf(*KERNEL_NAMES),
+                    "gamma": OrNone(Number(above=0)),
+                    "rows": Array("float64", "n_rows", "n_columns"),
+                },
+            )
+        ),
+    }
+
     def __init__(
         self,
         blocks: Mapping[str, Any] | None = None,
@@ -94,9 +138,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Weigh the blocks of rows ``X`` for telling apart the classes ``y``."""
-        check_number("MultipleKernelClassifier", "C", self.C, 1e-9, 1e9)
-        check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
-        check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
+        self._check_arguments()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         self.classes_, index = number_classes("MultipleKernelClassifier", y)
         self._blocks = self._read_blocks(X)
@@ -141,6 +183,31 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         best = (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
         return self.classes_[best]
 
+    def _check_arguments(self) -> None:
+        check_number("MultipleKernelClassifier", "C", self.C, 1e-9, 1e9)
+        check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
+        check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
+        named = self.kernel.values() if isinstance(self.kernel, Mapping) else (self.kernel,)
+        for kernel in named:
+            check_choice("MultipleKernelClassifier", "kernel", kernel, KERNEL_NAMES)
+
+    def _check_opened(self) -> None:
+        n_blocks, n_classes = len(self._blocks), len(self.classes_)
+        n_functions = 1 if n_classes == 2 else n_classes
+        shape = (n_blocks,) if n_classes == 2 else (n_classes, n_blocks)
+        if n_classes < 2 or not n_blocks or self.weights_.shape != shape:
+            raise InvalidArgument(f"weights_ must have the shape {shape}.")
+        if len(self.intercept_) != n_functions or len(self.scales_) != n_blocks:
+            raise InvalidArgument("intercept_ and scales_ must fit classes_ and _blocks.")
+        columns = np.broadcast_to(0, self.n_features_in_)  # of no memory
+        for block in self._blocks:
+            if columns[block.columns].shape != block.rows.shape[1:]:
+                raise InvalidArgument(f"columns of block {block.name!r} do not fit its rows.")
+            if block.kernel in WITH_GAMMA and block.gamma is None:
+                raise InvalidArgument(f"Block {block.name!r} needs a gamma.")
+            check_pool(block.kernel, block.rows)
+        self.block_names_ = [block.name for block in self._blocks]
+
     def _read_blocks(self, X: np.ndarray) -> list["Block"]:
         n, D = X.shape
         columns = self.blocks
@@ -178,26 +245,6 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         named = [self.kernel] if isinstance(self.kernel, str) else list(self.kernel.values())
         tags.input_tags.positive_only = all(name in KERNELS and name != "rbf" for name in named)
         return tags
-
-
-class Block(NamedTuple):
-    """The training rows of one block of columns, and their kernel."""
-
-    name: str
-    columns: Any
-    kernel: str
-    gamma: float | None
-    rows: np.ndarray
-
-    def gram(self, X: np.ndarray) -> np.ndarray:
-        """Return the kernel of rows ``X``, columns of the block alone, with the training rows."""
-        if self.kernel == "precomputed":
-            return X
-        if self.kernel == "linear":
-            return X @ self.rows.T
-        options = {} if self.gamma is None else {"gamma": self.gamma}
-        same = X is self.rows
-        return KERNELS[self.kernel](np.ascontiguousarray(X), None if same else self.rows, **options)
 
 
 class Stacked(NamedTuple):

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_choice
+from fieldguide._codec import Array, OneOf
+from fieldguide._saved import Part
 from fieldguide.select.objective import read_matrix
 
 _ROWS_PER_BLOCK = 4096
@@ -130,3 +132,28 @@ class FeatureSums:
                 self.grams[k] += own.T @ own
         if self.gram == "whole":
             self.grams[0] += rows.T @ rows
+
+
+def _check_sums(**parts: Any) -> FeatureSums:
+    made = FeatureSums(*parts["totals"].shape, gram=None)
+    vars(made).update(parts)
+    if len(made.grams) != {"whole": 1, "per_class": len(made.counts), None: 0}[made.gram]:
+        raise InvalidArgument(f"grams do not fit gram={made.gram!r}.")
+    return made
+
+
+_COLUMNS = Array("float64", "n_features", finite=False)
+SUMS = Part(
+    FeatureSums,
+    {
+        "gram": OneOf(*GRAMS),
+        "counts": Array("float64", "n_classes", low=0),
+        "totals": Array("float64", "n_classes", "n_features"),
+        "squares": Array("float64", "n_features"),
+        "grams": Array("float64", "n_grams", "n_features", "n_features"),
+        "low": _COLUMNS,
+        "high": _COLUMNS,
+    },
+    _check_sums,
+    apart=True,
+)

@@ -1,7 +1,7 @@
 """What the selectors share: they choose columns, and name classes by a vote of what they chose."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -10,10 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument
+from fieldguide._codec import FLOATS, Array, Field, Labels
+from fieldguide._saved import ROWS, Saved
 from fieldguide.select.objective import ColumnMap
 
+LINEAR_VOTES: dict[str, Field] = {
+    "flips_": Array("bool", ...),
+    "coef_": Array(FLOATS, "n_functions", "n_features"),
+    "intercept_": Array(FLOATS, "n_functions"),
+}
 
-class VotingSelector(SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
+
+class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of the selectors: a transformer of columns that is a classifier too.
 
     A fitted one has ``classes_`` and ``weights_``, (n_features,) for two classes and
@@ -23,6 +31,12 @@ class VotingSelector(SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
 
     weights_: np.ndarray
     classes_: np.ndarray
+
+    _fitted: ClassVar = {
+        **ROWS,
+        "classes_": Labels("n_classes"),
+        "weights_": Array("float64", ..., low=0),
+    }
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -46,6 +60,17 @@ class VotingSelector(SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
         if len(self.classes_) == 2:
             return self.classes_[(scores[:, 0] > 0).astype(np.int64)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def _check_opened(self) -> None:
+        n_classes, n = len(self.classes_), self.n_features_in_
+        n_functions = 1 if n_classes == 2 else n_classes
+        for name in ("weights_", "flips_", "spreads_"):
+            shape = np.shape(getattr(self, name, self.weights_))
+            if n_classes < 2 or shape != ((n,) if n_classes == 2 else (n_classes, n)):
+                raise InvalidArgument(f"{name} of shape {shape} do not fit classes_ and columns.")
+        for name in ("intercept_", "stumps_", "functions_"):
+            if hasattr(self, name) and len(getattr(self, name)) != n_functions:
+                raise InvalidArgument(f"{name} must be {n_functions}, as many as classes_ ask for.")
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

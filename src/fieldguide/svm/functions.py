@@ -13,12 +13,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fieldguide._check import InvalidArgument
+from fieldguide._codec import FLOATS, INTEGERS, Array, Field, Number, OneOf, Size
+from fieldguide._saved import Either, OrNone, Part, Rows
 from fieldguide.kernels import KERNELS
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
+SIGNED = ("linear", "rbf", "precomputed")  # the others take histograms
 _ROWS_PER_BLOCK = 1024
-
-State = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 class LinearFunctions(NamedTuple):
@@ -39,10 +40,6 @@ class LinearFunctions(NamedTuple):
     def n_features(self) -> int:
         """Columns of the rows to predict."""
         return self.coef.shape[1]
-
-    def to_state(self) -> State:
-        """Return the functions as arrays and as values that JSON can hold."""
-        return {"coef": self.coef, "intercept": self.intercept}, {"kernel": "linear"}
 
 
 class KernelFunctions(NamedTuple):
@@ -73,20 +70,6 @@ class KernelFunctions(NamedTuple):
             shape=self.coef.shape,
         )
         return np.diff((used.astype(np.int64) @ pattern).indptr)
-
-    def to_state(self) -> State:
-        """Return the functions as arrays and as values that JSON can hold."""
-        arrays = {
-            "intercept": self.intercept,
-            "support": self.support,
-            **_split("coef", self.coef),
-        }
-        if issparse(self.pool):
-            arrays |= _split("pool", self.pool)
-        elif self.pool is not None:
-            arrays["pool"] = self.pool
-        settings = {"kernel": self.kernel, "gamma": self.gamma, "n_features": self.n_features}
-        return arrays, settings
 
     def _kernel_values(self, X: Any, n_jobs: int) -> np.ndarray:
         if self.pool is None:
@@ -125,64 +108,46 @@ def pool_functions(
     )
 
 
-def read_functions(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Functions:
-    """Make functions from what ``to_state`` returned; refuse what does not fit together."""
-    if settings["kernel"] == "linear":
-        coef, intercept = arrays["coef"], arrays["intercept"]
-        if coef.ndim != 2 or intercept.shape != coef.shape[:1]:
-            raise InvalidArgument("The arrays of the linear functions do not fit together.")
-        _check_finite(coef, intercept)
-        return LinearFunctions(coef, intercept)
-    kernel, n_features = settings["kernel"], int(settings["n_features"])
-    if kernel not in (*KERNELS, "precomputed"):
-        raise InvalidArgument(f"There is no kernel {kernel!r}.")
-    support, intercept = arrays["support"], arrays["intercept"]
-    gamma = settings["gamma"] if settings["gamma"] is None else float(settings["gamma"])
-    if kernel in WITH_GAMMA and not (gamma is not None and 0 < gamma < np.inf):
-        raise InvalidArgument(f"The kernel {kernel!r} needs a positive gamma; got {gamma!r}.")
-    if support.ndim != 1 or intercept.ndim != 1 or not np.issubdtype(support.dtype, np.integer):
-        raise InvalidArgument("The arrays of the kernel functions do not fit together.")
-    coef = _join("coef", arrays, len(intercept), len(support))
-    pool: Any = None
-    if kernel == "precomputed":
-        if len(support) and not 0 <= support.min() <= support.max() < n_features:
-            raise InvalidArgument("A support row of the kernel functions lies outside the matrix.")
-    elif "pool" in arrays:
-        pool = arrays["pool"]
-        if pool.shape != (len(support), n_features):
-            raise InvalidArgument("The pool of the kernel functions has the wrong shape.")
-        _check_finite(pool)
-    else:
-        pool = _join("pool", arrays, len(support), n_features)
-    _check_finite(intercept)
-    return KernelFunctions(kernel, gamma, pool, support, coef, intercept, n_features)
+def check_kernel_functions(**parts: Any) -> KernelFunctions:
+    """Return kernel functions whose parts are known to fit together."""
+    functions = KernelFunctions(**parts)
+    kernel, pool, support = functions.kernel, functions.pool, functions.support
+    if kernel in WITH_GAMMA and functions.gamma is None:
+        raise InvalidArgument(f"The kernel {kernel!r} needs a gamma.")
+    if (pool is None) != (kernel == "precomputed"):
+        raise InvalidArgument("All kernels but 'precomputed' need a pool.")
+    if pool is None and support.max(initial=-1) >= functions.n_features:
+        raise InvalidArgument(f"support must be below {functions.n_features}.")
+    check_pool(kernel, pool)
+    return functions
 
 
-def _split(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
-    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
-    return {f"{name}_{part}": values for part, values in parts.items()}
+def check_pool(kernel: str, pool: Any) -> None:
+    """Refuse rows that a kernel of histograms is not for."""
+    values = pool.data if issparse(pool) else pool
+    if values is not None and kernel not in SIGNED and values.min(initial=0) < 0:
+        raise InvalidArgument(f"The {kernel} kernel is for rows that are not negative.")
 
 
-def _join(name: str, arrays: dict[str, np.ndarray], n_rows: int, n_columns: int) -> csr_array:
-    """Return a CSR matrix whose parts are known to fit together."""
-    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    is_sound = (
-        all(part.ndim == 1 for part in (data, indices, indptr))
-        # Signed numbers alone: differences of unsigned ones are never negative.
-        and all(np.issubdtype(part.dtype, np.signedinteger) for part in (indices, indptr))
-        and len(indptr) == n_rows + 1
-        and indptr[0] == 0
-        and (np.diff(indptr) >= 0).all()
-        and len(data) == len(indices) == indptr[-1]
-        and (not len(indices) or 0 <= indices.min() <= indices.max() < n_columns)
+def functions_field(*, apart: bool = False) -> Either:
+    """Return the field of :data:`Functions`; ``apart`` if rows are mapped before they see them."""
+    rows: Any = Rows("n_pool", "n_features")
+    kernel: dict[str, Field] = {
+        "kernel": OneOf(*KERNELS, "precomputed"),
+        "gamma": OrNone(Number(above=0)),
+        "pool": OrNone(rows),
+        "support": Array(INTEGERS, "n_pool", low=0),
+        "coef": Rows("n_functions", "n_pool", is_sparse=True),
+        "intercept": Array("float64", "n_functions"),
+        "n_features": Size("n_features"),
+    }
+    return Either(
+        Part(LinearFunctions, LINEAR, apart=apart),
+        Part(KernelFunctions, kernel, check_kernel_functions, apart=apart),
     )
-    if not is_sound:
-        raise InvalidArgument(f"The sparse array {name!r} of the functions is damaged.")
-    _check_finite(data)
-    return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
-def _check_finite(*arrays: np.ndarray) -> None:
-    for array in arrays:
-        if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
-            raise InvalidArgument("The functions hold NaN, infinity or values that are not floats.")
+LINEAR: dict[str, Field] = {
+    "coef": Array(FLOATS, "n_functions", "n_features"),
+    "intercept": Array(FLOATS, "n_functions"),
+}

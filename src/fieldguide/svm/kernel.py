@@ -7,7 +7,7 @@ Gram matrix that the caller computed. The intercept is not penalised. The solver
 :func:`fieldguide.svm.smo.solve_kernel`.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -21,19 +21,19 @@ from sklearn.utils.validation import (
 )
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import INTEGERS, Array, Labels, Number, Size
+from fieldguide._saved import ROWS, IfSet, OrNone, Rows, Saved
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
-from fieldguide.svm.functions import WITH_GAMMA
+from fieldguide.svm.functions import SIGNED, WITH_GAMMA, check_pool
 from fieldguide.svm.gram_one_vs_all import check_gram
 from fieldguide.svm.linear import weigh_classes
 from fieldguide.svm.problems import Problems
 from fieldguide.svm.smo import LOSSES, solve_kernel
 
-SIGNED = ("rbf", "precomputed")  # the others take histograms
 
-
-class KernelSVM(ClassifierMixin, BaseEstimator):
+class KernelSVM(Saved, ClassifierMixin, BaseEstimator):
     """Binary SVM with a kernel and a free intercept.
 
     Parameters
@@ -86,6 +86,20 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
     >>> KernelSVM(C=10.0).fit(X, ["in", "in", "out", "out"]).predict([[0.9, 0.1]])
     array(['out'], dtype='<U3')
     """
+
+    _fitted: ClassVar = {
+        **ROWS,
+        "classes_": Labels(2),
+        "C_": Number(above=0),
+        "_n_rows": Size("n_rows"),
+        "support_": Array(INTEGERS, "n_support", within=(0, "n_rows")),
+        "support_vectors_": IfSet(Rows("n_support", "n_features")),
+        "dual_coef_": Array("float64", "n_support"),
+        "intercept_": Number(),
+        "gamma_": OrNone(Number(above=0)),
+        "duality_gap_": Number(finite=False),
+        "n_iter_": Number(0, whole=True),
+    }
 
     def __init__(
         self,
@@ -183,6 +197,15 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         check_number("KernelSVM", "tol", self.tol, 0, 1)
         if self.gamma is not None:
             check_number("KernelSVM", "gamma", self.gamma, 1e-12, 1e12)
+
+    def _check_opened(self) -> None:
+        pool = getattr(self, "support_vectors_", None)
+        is_given = self.kernel == "precomputed"
+        if is_given != (pool is None) or (is_given and self._n_rows != self.n_features_in_):
+            raise InvalidArgument(f"support_vectors_ do not fit the kernel {self.kernel!r}.")
+        if self.kernel in WITH_GAMMA and self.gamma_ is None:
+            raise InvalidArgument(f"The kernel {self.kernel!r} needs gamma_.")
+        check_pool(self.kernel, pool)
 
     def _find_gamma(self, X: Any, weight: np.ndarray) -> float | None:
         if self.kernel not in WITH_GAMMA:

@@ -6,7 +6,7 @@ with ℓ the hinge or its square, s the ``intercept_scaling`` and v_i the sample
 class weight. The solver and its symbols are in :mod:`fieldguide.svm.coordinate_descent`.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,6 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._codec import FLOATS, Array, Labels, Number
+from fieldguide._saved import ROWS, Saved
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
@@ -22,7 +24,7 @@ from fieldguide.svm.problems import Problems
 from fieldguide.svm.rows import balance_sides, check_weights, share_rows
 
 
-class LinearSVM(ClassifierMixin, BaseEstimator):
+class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
     """Linear support vector machine of two classes, trained to a stated duality gap.
 
     Parameters
@@ -68,6 +70,17 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
     ['low', 'high']
     """
 
+    _fitted: ClassVar = {
+        **ROWS,
+        "classes_": Labels(2),
+        "coef_": Array(FLOATS, 1, "n_features"),
+        "intercept_": Array(FLOATS, 1),
+        "dual_coef_": Array(FLOATS, 1, "n_rows"),
+        "C_": Number(above=0),
+        "n_iter_": Number(0, whole=True),
+        "duality_gap_": Number(finite=False),
+    }
+
     def __init__(
         self,
         C: float | str = 1.0,
@@ -92,7 +105,7 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVM":
         """Train on the rows of ``X`` (dense or sparse) with two labels in ``y``."""
-        self._check_settings()
+        self._check_arguments()
         X, y = validate_data(
             *(self, X, y), dtype=(np.float64, np.float32), accept_sparse="csr", order="C"
         )
@@ -152,7 +165,7 @@ class LinearSVM(ClassifierMixin, BaseEstimator):
         """
         return self.classes_[(X @ self.coef_[0] + self.intercept_[0] > 0).astype(np.int64)]
 
-    def _check_settings(self) -> None:
+    def _check_arguments(self) -> None:
         C = 1.0 if isinstance(self.C, str) and self.C == "cv" else self.C
         if isinstance(C, str):
             raise InvalidArgument(f'C of LinearSVM must be a number or "cv"; got {C!r}.')

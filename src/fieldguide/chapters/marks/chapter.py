@@ -263,7 +263,7 @@ def _write_heat(
 
 
 def _pack_bag(bag: BagOfWords) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    arrays, settings = bag.to_state()
+    arrays, settings = bag.set_params(n_jobs=1).to_state()
     return {f"bag_{name}": array for name, array in arrays.items()}, settings
 
 

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fieldguide._codec import pack, unpack
 from fieldguide._parallel import map_in_order
+from fieldguide._saved import Part
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.chapters.places.regions import (
     CutPicture,
@@ -41,7 +43,7 @@ from fieldguide.locate.contrast import stand_out
 from fieldguide.locate.finding import connect, score_bag
 from fieldguide.locate.region_problem import RowProblem
 from fieldguide.locate.simplex import find_caps
-from fieldguide.svm.functions import LinearFunctions, read_functions
+from fieldguide.svm.functions import LINEAR, LinearFunctions
 
 NAME = "places"
 ANSWER = Located
@@ -56,6 +58,7 @@ POSITIVE = 8.0  # what all exemplars of a kind cost together, in units of C
 CUT_OFF = 0.6  # of the best region of a picture, in score times contrast
 MOST_PLACES = 4  # in one picture
 LEAST_SHARE = 0.01  # of the picture that a second place must cover
+_FUNCTIONS = Part(LinearFunctions, LINEAR)
 _UNIT = 1000  # outlines are stored in thousandths of width and height
 
 
@@ -158,8 +161,9 @@ def find_places(kind: str, regions: Regions, scores: np.ndarray, contrast: np.nd
 
 def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
     """Write what a guide knows of places."""
-    arrays, _ = model.functions.to_state()
+    arrays, functions = pack(_FUNCTIONS, model.functions)
     settings = {
+        "functions": functions,
         "version": VERSION,
         "inputs": inputs,
         "kinds": list(model.kinds),
@@ -312,11 +316,10 @@ def _to_record(found: Located) -> dict[str, Any]:
 
 
 def _from_state(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
-    functions = read_functions(arrays, {"kernel": "linear"})
+    functions = unpack(_FUNCTIONS, arrays, settings["functions"], "places")
     kinds = tuple(str(kind) for kind in settings["kinds"])
     if len(kinds) != len(functions.intercept):
         raise ValueError("its parts do not fit together")
-    assert isinstance(functions, LinearFunctions)
     pictures = {str(digest): _read_record(each) for digest, each in settings["pictures"].items()}
     return PlaceModel(kinds, functions, pictures)
 

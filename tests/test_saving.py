@@ -162,7 +162,8 @@ def draw_data(kind):
         A = (X > 0.6).astype(float)
         return ((X, A), X) if kind == "to attributes" else ((A,), A)
     if "sparse" in kind:
-        X = sparse.csr_array(X * (X > 0.3))
+        kept = X * (X > 0.3)
+        X = sparse.csr_matrix(kept) if "pair" in kind else sparse.csr_array(kept)
     if "gram" in kind:
         X = X @ X.T
     return (X, labels), X

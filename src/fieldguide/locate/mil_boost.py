@@ -63,7 +63,7 @@ class MILBoost(BagClassifier):
     stumps_ : list of Stumps
         One for two classes, else one for each class.
     log_likelihoods_ : list of lists of float
-        After each round.
+        After each round; not saved.
 
     Examples
     --------

@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide._saving import Array, Number
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, UnreadableImageError
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words

@@ -28,10 +28,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
-from fieldguide._saved import Estimator, OrNone, Part, Table
+from fieldguide._saving import Array, Estimator, Number, OrNone, Part, Table
 from fieldguide.collection import Collection
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.bag_of_words import BagOfWords

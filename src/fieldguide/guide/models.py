@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._codec import unpack
-from fieldguide._saved import Estimator
+from fieldguide._saving import Estimator, unpack
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network
 from fieldguide.features.stack import DEEP, FeatureStack

@@ -18,9 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Labels, Number, OneOf, Plain
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import ROWS, Items, OrNone, Part, Saved
+from fieldguide._saving import ROWS, Array, Items, Labels, Number, OneOf, OrNone, Part, Plain, Saved
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.select._multiple_weights import lower_bound, solve_weights
 from fieldguide.select.additive_kernel_selector import list_sides

@@ -549,7 +549,7 @@ def try_harm(name, seed):
     return way, "same answers" if is_same else "other answers"
 
 
-SLOW = {"deep", "bag", "sift", "stack", "pool", "space-time", "gist", "edges", "patterns"}
+SLOW = {"deep"}
 
 
 @pytest.mark.parametrize("name", MODELS)

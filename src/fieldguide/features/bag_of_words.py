@@ -110,7 +110,7 @@ class BagOfWords(ImageTransformer):
     _fitted: ClassVar = {
         "words_": Array("float32", "n_words", WIDTH),
         "frequency_": Array("float32", "n_words"),
-        "radius_": Number(0),
+        "radius_": Number(0, 1e6),
         "patches_": Array("uint8", "n_words", "n_examples", PATCH_PX, PATCH_PX, 3),
         "n_patches_": Array("int64", "n_words", low=0),
     }

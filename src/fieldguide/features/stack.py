@@ -48,6 +48,7 @@ from fieldguide.features.transformer import (
     shrink,
 )
 from fieldguide.kernels import KERNELS, default_gamma
+from fieldguide.svm.functions import check_pool
 
 DEEP = "deep"
 CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
@@ -233,6 +234,7 @@ class FeatureStack(ImageTransformer):
             n_bins = len(descriptor._columns()) if type(descriptor) is made else -1
             if rows.shape[1] != n_bins or (gamma is None) == (kernel == "rbf"):
                 raise InvalidArgument(f"landmarks_.{name} do not fit descriptors_.{name}.")
+            check_pool(kernel, rows)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         images = [Image.fromarray(pixels)]

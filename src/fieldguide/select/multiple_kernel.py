@@ -187,8 +187,11 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
         check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
         named = self.kernel.values() if isinstance(self.kernel, Mapping) else (self.kernel,)
-        for kernel in named:
-            check_choice("MultipleKernelClassifier", "kernel", kernel, KERNEL_NAMES)
+        if not all(isinstance(kernel, str) for kernel in named):
+            raise InvalidArgument(
+                "kernel of MultipleKernelClassifier must be a name, or a name for each block; got "
+                f"{self.kernel!r}."
+            )
 
     def _check_opened(self) -> None:
         n_blocks, n_classes = len(self._blocks), len(self.classes_)

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import math
 import pickle
 import warnings
 from collections import Counter
@@ -20,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._codec import Plain, pack, unpack
+from fieldguide._saving import Plain, pack, unpack
 from fieldguide.describe import AgglomerativeTree, AttributeDetectors, AttributeTree, BernoulliTree
 from fieldguide.errors import ModelError
 from fieldguide.features import (
@@ -162,7 +161,8 @@ def draw_data(kind):
         A = (X > 0.6).astype(float)
         return ((X, A), X) if kind == "to attributes" else ((A,), A)
     if "sparse" in kind:
-        X = sparse.csr_array(X * (X > 0.3))
+        kept = X * (X > 0.3)
+        X = sparse.csr_matrix(kept) if "pair" in kind else sparse.csr_array(kept)
     if "gram" in kind:
         X = X @ X.T
     return (X, labels), X
@@ -549,21 +549,18 @@ def try_harm(name, seed):
     return way, "same answers" if is_same else "other answers"
 
 
-SLOW = {"deep", "bag", "sift", "stack", "pool", "space-time", "gist", "edges", "patterns"}
-OUTCOMES = Counter()
+SLOW = {"deep"}
 
 
 @pytest.mark.parametrize("name", MODELS)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_a_harmed_state_is_refused_or_gives_answers(name, seed):
-    OUTCOMES[try_harm(name, seed)] += 1
+    try_harm(name, seed)
 
 
 def test_most_harm_is_seen():
-    """After the test above, in one process: what changes an answer can only be a plain value."""
-    if sum(OUTCOMES.values()) < 500:
-        pytest.skip("run with the test above, in one process")
-    n_refused = sum(n for (_, outcome), n in OUTCOMES.items() if outcome == "refused")
-    assert n_refused > 0.6 * sum(OUTCOMES.values())
-    assert math.isclose(sum(OUTCOMES.values()), 25 * len(MODELS), rel_tol=0.1)
+    outcomes = Counter(try_harm("relaxed", seed)[1] for seed in range(200))
+    assert outcomes["refused"] > 120
+    # A finite number in place of another is all that cannot be seen.
+    assert outcomes["other answers"] < 40

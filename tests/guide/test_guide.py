@@ -158,6 +158,16 @@ def test_a_specimen_that_is_not_there(small_guide):
             lambda g: (g / "editions/1/models/key.json").write_text('{"type": "os.system"}'),
             "key .* cannot be read",
         ),
+        (
+            lambda g: (g / "editions/1/models/key.json").write_text(
+                '{"saved": 1, "model": {"class": "os.system", "parameters": {}, "fitted": {}}}'
+            ),
+            r"key .* cannot be read \(class of key must be one of .* got 'os.system'",
+        ),
+        (
+            lambda g: (g / "editions/1/models/key.json").write_text("[" * 100_000),
+            "key .* cannot be read",
+        ),
         (lambda g: (g / "editions/1/models/words.json").write_text("[]"), "build the guide again"),
     ],
 )

@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tests.identify.graphs import draw_graph, draw_rows
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import pack, unpack
+from fieldguide._saving import pack, unpack
 from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import (
     DAGSVMClassifier,

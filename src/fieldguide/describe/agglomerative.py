@@ -21,9 +21,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array
 from fieldguide._jit import jit
-from fieldguide._saved import ROWS, Saved
+from fieldguide._saving import ROWS, Array, Saved
 from fieldguide.describe.tree import TREE, Tree, subtree_means
 from fieldguide.describe.wording import NamedNodes
 

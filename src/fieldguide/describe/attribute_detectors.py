@@ -32,9 +32,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import Array, Number, Size
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import ROWS, Part, Saved
+from fieldguide._saving import ROWS, Array, Number, Part, Saved, Size
 from fieldguide.describe.rows import base_rates, check_attributes
 from fieldguide.svm import (
     LinearFunctions,

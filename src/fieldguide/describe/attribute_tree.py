@@ -65,7 +65,8 @@ class AttributeTree(SampledTree):
     r_hat_, ess_ : dict of str to float
         Agreement of the chains and effective sample size, over the later half of the sweeps.
     chains_ : list of dict of str to ndarray
-        Where each chain is; ``fit(A, resume=chains_)`` goes on from there.
+        Where each chain is; ``fit(A, resume=chains_)`` goes on from there. Not in ``to_state``:
+        :func:`save_chains` writes them.
 
     Examples
     --------

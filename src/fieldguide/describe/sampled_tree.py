@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_number, check_seed
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
-from fieldguide._saved import ROWS, Saved, Table
+from fieldguide._saving import ROWS, Array, Number, Saved, Table
 from fieldguide.describe.arviz_export import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
 from fieldguide.describe.rows import base_rates, check_attributes, pack_rows

@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._codec import Array
-from fieldguide._saved import Part
+from fieldguide._saving import Array, Part
 from fieldguide.describe import _moves, _sticks
 from fieldguide.describe._draws import seed_words
 from fieldguide.describe._node_parameters import Columns, fill_all_scores, make_nodes

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldguide._codec import Array
-from fieldguide._saved import Part
+from fieldguide._saving import Array, Part
 
 _BLOCK = 4096  # rows at a time
 

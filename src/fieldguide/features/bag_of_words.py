@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide._saving import Array, Number
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, UnreadableImageError
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
@@ -110,7 +110,7 @@ class BagOfWords(ImageTransformer):
     _fitted: ClassVar = {
         "words_": Array("float32", "n_words", WIDTH),
         "frequency_": Array("float32", "n_words"),
-        "radius_": Number(0),
+        "radius_": Number(0, 1e6),
         "patches_": Array("uint8", "n_words", "n_examples", PATCH_PX, PATCH_PX, 3),
         "n_patches_": Array("int64", "n_words", low=0),
     }

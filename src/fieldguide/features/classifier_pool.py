@@ -27,9 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import FLOATS, Array, Labels, OneOf, Plain
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Items, OrNone, Part
+from fieldguide._saving import FLOATS, Array, Items, Labels, OneOf, OrNone, Part, Plain
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError
 from fieldguide.features._pool_training import (

@@ -27,11 +27,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide._codec import Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
-from fieldguide._saved import Saved
+from fieldguide._saving import Array, Saved
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.bag_of_words import TooFewWindows
 from fieldguide.features.clips import check_flow, check_frames, read_clip

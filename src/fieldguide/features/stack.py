@@ -28,10 +28,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
-from fieldguide._saved import Estimator, OrNone, Part, Table
+from fieldguide._saving import Array, Estimator, Number, OrNone, Part, Table
 from fieldguide.collection import Collection
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.bag_of_words import BagOfWords
@@ -49,6 +48,7 @@ from fieldguide.features.transformer import (
     shrink,
 )
 from fieldguide.kernels import KERNELS, default_gamma
+from fieldguide.svm.functions import check_pool
 
 DEEP = "deep"
 CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
@@ -234,6 +234,7 @@ class FeatureStack(ImageTransformer):
             n_bins = len(descriptor._columns()) if type(descriptor) is made else -1
             if rows.shape[1] != n_bins or (gamma is None) == (kernel == "rbf"):
                 raise InvalidArgument(f"landmarks_.{name} do not fit descriptors_.{name}.")
+            check_pool(kernel, rows)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         images = [Image.fromarray(pixels)]

@@ -23,7 +23,7 @@ from PIL import Image
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Saved
+from fieldguide._saving import Saved
 from fieldguide.collection import Collection, read_picture, to_rgb_array
 from fieldguide.errors import UnreadableImageError
 

@@ -101,7 +101,8 @@ def read_model(
         return make(load_file(path), settings)
     except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
         raise GuideError(
-            f"The {what} {str(path)!r} cannot be read ({error}); build the guide again."
+            f"The {what} {str(path)!r} cannot be read ({str(error).rstrip('.')}); build the guide "
+            "again."
         ) from None
 
 

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fieldguide._codec import unpack
-from fieldguide._saved import Estimator
+from fieldguide._saving import Estimator, unpack
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network

@@ -24,9 +24,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array
 from fieldguide._random import spawn_generators
-from fieldguide._saved import Part
+from fieldguide._saving import Array, Part
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (

@@ -15,8 +15,7 @@ from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 
 from fieldguide._check import InvalidArgument, check_choice, check_seed
-from fieldguide._codec import Number
-from fieldguide._saved import OrNone
+from fieldguide._saving import Number, OrNone
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.svm import (

@@ -22,8 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import Array, Number, Size
-from fieldguide._saved import Part, Rows
+from fieldguide._saving import Array, Number, Part, Rows, Size
 from fieldguide.svm import Functions, LinearFunctions
 from fieldguide.svm.functions import functions_field
 
@@ -313,7 +312,7 @@ GRAPH = Part(
         "right": _CHILDREN,
         "scale": Array("float32", "n_nodes", above=0),
         "leaf_class": Array("int32", "n_leaves", within=(0, "n_classes")),
-        "leaf_counts": Rows("n_leaves", "n_classes", is_sparse=True, low=0),
+        "leaf_counts": Rows("n_leaves", "n_classes", always_sparse=True, low=0),
         "colors": Array("int8", "n_nodes", "n_classes", low=LEFT, high=ABSENT),
         "n_classes": Size("n_classes"),
         "roots": Array("int32", "n_roots", within=("-n_leaves", "n_nodes")),

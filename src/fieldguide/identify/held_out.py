@@ -8,8 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from fieldguide._codec import FLOATS, INTEGERS, Array, Number
-from fieldguide._saved import OrNone, Part
+from fieldguide._saving import FLOATS, INTEGERS, Array, Number, OrNone, Part
 
 
 class HeldOut(NamedTuple):

@@ -9,8 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Labels, Number
-from fieldguide._saved import ROWS, Saved
+from fieldguide._saving import ROWS, Labels, Number, Saved
 from fieldguide.identify.held_out import HELD_OUT
 from fieldguide.kernels import KERNELS
 from fieldguide.svm import Functions, LinearFunctions

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import softmax
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import Array, Number
+from fieldguide._saving import Array, Number
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.back_off import Groups, choose_groups, find_doubts, find_threshold

@@ -31,8 +31,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Number
-from fieldguide._saved import ROWS, Saved
+from fieldguide._saving import ROWS, Array, Number, Saved
 
 # Per kernel and order: step, a_0 … a_m. tests/kernels/test_additive_map.py solves them anew.
 FITTED: dict[str, tuple[tuple[float, tuple[float, ...]], ...]] = {

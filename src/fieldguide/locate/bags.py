@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import Labels, Size
-from fieldguide._saved import Saved
+from fieldguide._saving import Labels, Saved, Size
 from fieldguide.locate.finding import Finding, find_objects, score_bags
 from fieldguide.locate.superpixels import Regions
 from fieldguide.locate.supervoxels import Supervoxels

@@ -27,9 +27,8 @@ import numpy as np
 from scipy import sparse
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Number
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Items, Part
+from fieldguide._saving import Array, Items, Number, Part
 from fieldguide.locate.bags import BagClassifier, Bags
 
 METRICS = ("hellinger", "euclidean")

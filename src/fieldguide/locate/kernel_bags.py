@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import Number, OneOf
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import OrNone, Part
+from fieldguide._saving import Number, OneOf, OrNone, Part
 from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import KERNELS, AdditiveKernelMap, default_gamma
 from fieldguide.locate.alternation import Selection

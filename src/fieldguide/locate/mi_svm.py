@@ -29,7 +29,8 @@ class MISVM(KernelBagClassifier):
     ----------
     classes_ : ndarray
     weights_ : list of lists of ndarray
-        For each function and positive training bag, 1 at the chosen region.
+        For each function and positive training bag, 1 at the chosen region; not saved, nor are the
+        next two.
     objectives_ : list of lists of float
     gaps_ : ndarray
         For each function, the share of bags whose region still changed at the last choice.

@@ -19,10 +19,9 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from fieldguide._check import check_number
-from fieldguide._codec import FLOATS, Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Items, Part
+from fieldguide._saving import FLOATS, Array, Items, Part
 from fieldguide.locate.bags import BagClassifier, Bags
 
 _LARGEST_STEP = 4.0
@@ -63,7 +62,7 @@ class MILBoost(BagClassifier):
     stumps_ : list of Stumps
         One for two classes, else one for each class.
     log_likelihoods_ : list of lists of float
-        After each round.
+        After each round; not saved.
 
     Examples
     --------

@@ -63,15 +63,16 @@ class RegionSelector(KernelBagClassifier):
     ----------
     classes_ : ndarray
     weights_ : list of lists of ndarray
-        For each function, the weights of the regions of each positive training bag, in order.
+        For each function, the weights of the regions of each positive training bag, in order. Like
+        the three of the search that follow, it is not saved.
     objectives_ : list of lists of float
         For each function, where each start ended.
     gaps_ : ndarray
         For each function, what a step could still promise, relative to the objective.
-    C_, cap_ : float
-        Those used.
     cv_scores_ : dict
         Held-out average precision of each (C, cap); empty where there was no choice.
+    C_, cap_ : float
+        Those used.
 
     Examples
     --------

@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import INTEGERS, Array, Number, OneOf
-from fieldguide._saved import Either, Part
+from fieldguide._saving import INTEGERS, Array, Either, Number, OneOf, Part
 from fieldguide.kernels import AdditiveKernelMap
 from fieldguide.select.additive_pricing import (
     Selection,

@@ -20,9 +20,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import Array, Number, OneOf
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Items
+from fieldguide._saving import Array, Items, Number, OneOf
 from fieldguide.select._additive_modes import (
     FUNCTION,
     MODES,

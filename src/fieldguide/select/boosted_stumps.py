@@ -14,10 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from fieldguide._check import check_number
-from fieldguide._codec import Array
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Items, Part
+from fieldguide._saving import Array, Items, Part
 from fieldguide.select.voting import VotingSelector, fold_two_classes
 
 _LEAST_ERROR = 1e-10

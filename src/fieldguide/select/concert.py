@@ -20,8 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import Array, Number
-from fieldguide._saved import IfSet, OrNone
+from fieldguide._saving import Array, IfSet, Number, OrNone
 from fieldguide.select.k_path import (
     DEFAULT_P1,
     P1_GRID,

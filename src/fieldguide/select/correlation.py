@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fieldguide._check import check_choice, check_number
-from fieldguide._codec import Number
+from fieldguide._saving import Number
 from fieldguide.select.k_path import list_folds, root_k
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.votes import Votes

@@ -18,9 +18,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._codec import Array, Labels, Number, OneOf, Plain
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import ROWS, Items, OrNone, Part, Saved
+from fieldguide._saving import ROWS, Array, Items, Labels, Number, OneOf, OrNone, Part, Plain, Saved
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.select._multiple_weights import lower_bound, solve_weights
 from fieldguide.select.additive_kernel_selector import list_sides
@@ -188,8 +187,11 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         check_number("MultipleKernelClassifier", "tol", self.tol, 1e-6, 1)
         check_choice("MultipleKernelClassifier", "normalize", self.normalize, (True, False))
         named = self.kernel.values() if isinstance(self.kernel, Mapping) else (self.kernel,)
-        for kernel in named:
-            check_choice("MultipleKernelClassifier", "kernel", kernel, KERNEL_NAMES)
+        if not all(isinstance(kernel, str) for kernel in named):
+            raise InvalidArgument(
+                "kernel of MultipleKernelClassifier must be a name, or a name for each block; got "
+                f"{self.kernel!r}."
+            )
 
     def _check_opened(self) -> None:
         n_blocks, n_classes = len(self._blocks), len(self.classes_)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_choice
-from fieldguide._codec import Array, OneOf
-from fieldguide._saved import Part
+from fieldguide._saving import Array, OneOf, Part
 from fieldguide.select.objective import read_matrix
 
 _ROWS_PER_BLOCK = 4096

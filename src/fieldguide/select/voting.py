@@ -10,8 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import FLOATS, Array, Field, Labels
-from fieldguide._saved import ROWS, Saved
+from fieldguide._saving import FLOATS, ROWS, Array, Field, Labels, Saved
 from fieldguide.select.objective import ColumnMap
 
 LINEAR_VOTES: dict[str, Field] = {

@@ -13,8 +13,19 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fieldguide._check import InvalidArgument
-from fieldguide._codec import FLOATS, INTEGERS, Array, Field, Number, OneOf, Size
-from fieldguide._saved import Either, OrNone, Part, Rows
+from fieldguide._saving import (
+    FLOATS,
+    INTEGERS,
+    Array,
+    Either,
+    Field,
+    Number,
+    OneOf,
+    OrNone,
+    Part,
+    Rows,
+    Size,
+)
 from fieldguide.kernels import KERNELS
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
@@ -137,7 +148,7 @@ def functions_field(*, apart: bool = False) -> Either:
         "gamma": OrNone(Number(above=0)),
         "pool": OrNone(rows),
         "support": Array(INTEGERS, "n_pool", low=0),
-        "coef": Rows("n_functions", "n_pool", is_sparse=True),
+        "coef": Rows("n_functions", "n_pool", always_sparse=True),
         "intercept": Array("float64", "n_functions"),
         "n_features": Size("n_features"),
     }

@@ -21,8 +21,18 @@ from sklearn.utils.validation import (
 )
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import INTEGERS, Array, Labels, Number, Size
-from fieldguide._saved import ROWS, IfSet, OrNone, Rows, Saved
+from fieldguide._saving import (
+    INTEGERS,
+    ROWS,
+    Array,
+    IfSet,
+    Labels,
+    Number,
+    OrNone,
+    Rows,
+    Saved,
+    Size,
+)
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps

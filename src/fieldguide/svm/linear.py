@@ -14,8 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
-from fieldguide._codec import FLOATS, Array, Labels, Number
-from fieldguide._saved import ROWS, Saved
+from fieldguide._saving import FLOATS, ROWS, Array, Labels, Number, Saved
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear

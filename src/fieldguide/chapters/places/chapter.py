@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fieldguide._codec import pack, unpack
 from fieldguide._parallel import map_in_order
-from fieldguide._saved import Part
+from fieldguide._saving import Part, pack, unpack
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.chapters.places.regions import (
     CutPicture,

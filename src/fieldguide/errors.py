@@ -20,7 +20,17 @@ class CollectionError(FieldguideError):
 
 
 class UnreadableImageError(CollectionError):
-    """One image file that cannot be read. The message is the reason alone, without the path."""
+    """One image file that cannot be read. The message is the reason alone, without the path.
+
+    Attributes
+    ----------
+    passing : bool
+        Whether the reason is of the moment, such as a missing permission: try again later.
+    """
+
+    def __init__(self, *args: object, passing: bool = False) -> None:
+        super().__init__(*args)
+        self.passing = passing
 
 
 class EmbedderError(FieldguideError):

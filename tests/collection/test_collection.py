@@ -1,4 +1,5 @@
 import os
+import time
 
 import numpy as np
 import pytest
@@ -165,3 +166,29 @@ def test_lengths_must_agree():
         Collection.from_arrays([image], attributes=np.zeros((1, 2)), attribute_names=["x"])
     with pytest.raises(CollectionError, match=r"attributes must lie in \[0, 1\]"):
         Collection.from_arrays([image], attributes=np.full((1, 1), 3.0), attribute_names=["x"])
+
+
+def test_a_large_sidecar_is_read_in_seconds(tmp_path):
+    """A search for the path that stands twice took minutes: each path was counted in all."""
+    sidecar = tmp_path / "table.csv"
+    rows = [f"{i:06d}.png,{i % 2}" for i in range(30_000)]
+    sidecar.write_text("\n".join(["path,winged", *rows, rows[-1]]))
+    start = time.perf_counter()
+    with pytest.raises(CollectionError, match=r"names '029999\.png' more than once"):
+        Collection.from_folder(tmp_path, sidecar=sidecar)
+    assert time.perf_counter() - start < 3
+
+
+def test_a_sidecar_that_is_a_pipe_is_refused(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CollectionError, match="is not a file; give a CSV file"):
+        Collection.from_folder(folder, sidecar=tmp_path / "pipe")
+
+
+def test_a_folder_whose_name_is_no_text_has_a_name(tmp_path):
+    try:
+        folder = tmp_path / os.fsdecode(b"caf\xe9")
+        folder.mkdir()
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes names in UTF-8 alone")
+    assert Collection.from_folder(folder).name == "caf\ufffd"

@@ -5,6 +5,7 @@ Pictures are decoded one at a time, when somebody asks for them.
 """
 
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -100,7 +101,8 @@ class Collection:
             from 0 to 1, yes/no or true/false, empty where unknown. Only the images that it names
             are used, and their kinds come from it when it has ``label``.
         max_pixels : int
-            Larger pictures are counted among the unreadable ones.
+            Larger pictures are counted among the unreadable ones, and so are those that would
+            take more than 8 bytes × ``max_pixels`` of memory to decode.
         """
         check_choice("Collection.from_folder", "kinds", kinds, KIND_RULES)
         root = Path(folder)
@@ -116,7 +118,7 @@ class Collection:
                 Item(path, _kind_of(path, kinds), stamp=stamp) for path, stamp in files.items()
             )
             return cls(
-                root.resolve().name,
+                _name_of(root),
                 items,
                 skipped=tuple(skipped),
                 max_pixels=max_pixels,
@@ -134,7 +136,7 @@ class Collection:
             rows.append(row)
         order = sorted(range(len(rows)), key=lambda i: items_list[i].path)
         return cls(
-            root.resolve().name,
+            _name_of(root),
             tuple(items_list[i] for i in order),
             attributes=table.attributes[[rows[i] for i in order]] if table.names else None,
             attribute_names=table.names,
@@ -212,6 +214,15 @@ class Collection:
         """Decode one image after the other, as uint8 arrays of shape (h, w, 3)."""
         for i in range(len(self)):
             yield np.asarray(self.picture(i)[0].image)
+
+
+def _name_of(root: Path) -> str:
+    """Return the name of a folder as text that every file and page can hold.
+
+    Python shows bytes that are not UTF-8 as surrogates, which cannot be written.
+    """
+    name = root.resolve().name
+    return "".join("\ufffd" if unicodedata.category(c) in ("Cs", "Cc") else c for c in name)
 
 
 def _kind_of(path: str, rule: str) -> str | None:

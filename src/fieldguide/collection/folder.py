@@ -1,8 +1,10 @@
 """List the files of a folder, and read the CSV file that may accompany it."""
 
 import csv
+import math
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +13,11 @@ import numpy as np
 from fieldguide.errors import CollectionError
 
 _LITTER = {"thumbs.db", "desktop.ini", "ehthumbs.db"}
-_YES = {"yes", "true", "y", "t"}
-_NO = {"no", "false", "n", "f"}
+_VALUES = {
+    **dict.fromkeys(("yes", "true", "y", "t", "1"), 1.0),
+    **dict.fromkeys(("no", "false", "n", "f", "0"), 0.0),
+    "": math.nan,
+}
 
 
 def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
@@ -93,60 +98,89 @@ class Sidecar(NamedTuple):
 
 def read_sidecar(path: Path) -> Sidecar:
     """Read a CSV file with ``path``, optionally ``label`` and ``keywords``, and attributes."""
+    shown = repr(str(path))
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise CollectionError(f"The sidecar {shown} is not a file; give a CSV file.")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            header = [name.strip() for name in reader.fieldnames or []]
-            reader.fieldnames = header
-            rows = list(reader)
+            reader = csv.reader(_without_nul(file))
+            header = [name.strip() for name in next(reader, [])]
+            rows = [(reader.line_num, row) for row in reader if row]
     except OSError as error:
-        raise CollectionError(f"The sidecar {str(path)!r} cannot be opened: {error}.") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise CollectionError(
-            f"The sidecar {str(path)!r} is not a CSV file in UTF-8: {error}."
-        ) from None
+        raise CollectionError(f"The sidecar {shown} cannot be opened: {error}.") from None
+    except (csv.Error, ValueError) as error:  # ValueError: not UTF-8, or a NUL
+        raise CollectionError(f"The sidecar {shown} is not a CSV file in UTF-8: {error}.") from None
     if "path" not in header or len(set(header)) != len(header) or "" in header:
         raise CollectionError(
-            f"The sidecar {str(path)!r} needs a header of different names with one column 'path'; "
-            f"it has {', '.join(map(repr, header)) or 'none'}."
+            f"The sidecar {shown} needs a header of different names with one column 'path'; "
+            f"it has {', '.join(map(_quote, header[:20])) or 'none'}."
         )
     names = tuple(name for name in header if name not in ("path", "label", "keywords"))
-    paths: list[str] = []
+    columns = [header.index(name) for name in names]
+    first_line: dict[str, int] = {}
     table = np.full((len(rows), len(names)), np.nan, dtype=np.float32)
-    for i, row in enumerate(rows):
-        if None in row or None in row.values():
+    for i, (line, row) in enumerate(rows):
+        if len(row) != len(header):
             raise CollectionError(
-                f"Line {i + 2} of the sidecar {str(path)!r} does not have {len(header)} fields."
+                f"Line {line} of the sidecar {shown} does not have {len(header)} fields."
             )
-        paths.append(row["path"].strip().replace("\\", "/").removeprefix("./"))
-        for j, name in enumerate(names):
-            table[i, j] = _attribute_value(row[name], name, i + 2, path)
-    if len(set(paths)) != len(paths):
-        twice = next(p for p in paths if paths.count(p) > 1)
-        raise CollectionError(f"The sidecar {str(path)!r} names {twice!r} more than once.")
-    labels = [row["label"].strip() or None for row in rows] if "label" in header else None
-    keywords = [
-        tuple(word.strip().lower() for word in row.get("keywords", "").split(";") if word.strip())
-        for row in rows
-    ]
-    return Sidecar(paths, labels, keywords, table, names)
+        image = row[header.index("path")].strip().replace("\\", "/").removeprefix("./")
+        if first_line.setdefault(image, line) != line:
+            raise CollectionError(
+                f"The sidecar {shown} names {_quote(image)} more than once, "
+                f"in lines {first_line[image]} and {line}."
+            )
+        values = [_attribute_value(row[j]) for j in columns]
+        if None in values:
+            j = columns[values.index(None)]
+            raise CollectionError(
+                f"{_quote(header[j])} in line {line} of the sidecar {shown} is "
+                f"{_quote(row[j].strip())}; "
+                "an attribute is a number from 0 to 1, yes, no, or empty."
+            )
+        table[i] = values
+    labels = _column(rows, header, "label")
+    return Sidecar(
+        list(first_line),
+        None if labels is None else [label.strip() or None for label in labels],
+        [_split_keywords(text) for text in _column(rows, header, "keywords") or [""] * len(rows)],
+        table,
+        names,
+    )
 
 
-def _attribute_value(text: str, name: str, line: int, path: Path) -> float:
+def _without_nul(lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise ValueError(f"line {number} holds a NUL")
+        yield line
+
+
+def _quote(text: str) -> str:
+    """Return ``text`` in quotes, cut to what a sentence can hold."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+def _column(rows: list[tuple[int, list[str]]], header: list[str], name: str) -> list[str] | None:
+    if name not in header:
+        return None
+    j = header.index(name)
+    return [row[j] for _, row in rows]
+
+
+def _split_keywords(text: str) -> tuple[str, ...]:
+    return tuple(word.strip().lower() for word in text.split(";") if word.strip())
+
+
+def _attribute_value(text: str) -> float | None:
+    """Return a value from 0 to 1, NaN where it is missing, or None where it is neither."""
+    if text in _VALUES:  # most are, as they stand
+        return _VALUES[text]
     text = text.strip().lower()
-    if not text:
-        return float("nan")
-    if text in _YES:
-        return 1.0
-    if text in _NO:
-        return 0.0
+    if text in _VALUES:
+        return _VALUES[text]
     try:
         value = float(text)
     except ValueError:
-        value = float("nan")
-    if not 0 <= value <= 1:
-        raise CollectionError(
-            f"{name!r} in line {line} of the sidecar {str(path)!r} is {text!r}; "
-            "an attribute is a number from 0 to 1, yes, no, or empty."
-        )
-    return value
+        return None
+    return value if 0 <= value <= 1 else None

@@ -15,30 +15,51 @@ several frames         the first
 =====================  ==========================================================================
 """
 
-import html
 import io
+import math
 import os
-import re
 import stat
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-from PIL import Image, ImageCms, ImageFile, ImageOps, IptcImagePlugin
+from PIL import Image, ImageFile
 
+from fieldguide.collection.convert import is_final, to_rgb
+from fieldguide.collection.headers import (
+    MAX_EXIF_BYTES,
+    check_parts,
+    check_png_sums,
+    find_directory_problem,
+    has_late_metadata,
+)
+from fieldguide.collection.keywords import read_keywords
+from fieldguide.collection.memory import MemoryBudget, check_cost, estimate_bytes, limit_bytes
 from fieldguide.errors import UnreadableImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
 MAX_PIXELS = 80_000_000  # below Pillow's own limit for decompression bombs
 MAX_FILE_BYTES = 512 * 1024 * 1024
-MAX_KEYWORDS = 40
 
+# What all threads of the process may hold while they decode: as much as the largest picture.
+_BUDGET = MemoryBudget(limit_bytes(MAX_PIXELS), small_bytes=16 * 2**20)
 # warnings.catch_warnings changes global state: headers are read by one thread at a time.
 _HEADER_LOCK = threading.Lock()
-_LCMS_NO_CACHE = 0x0040  # lcms transforms keep a one-pixel cache that threads must not share
+_MAX_AREA = 16  # see shrink_factor
+_ORIENTATION, _WINDOWS_KEYWORDS = 0x0112, 0x9C9E  # EXIF tags
+_SUB_DIRECTORIES = (0x8769, 0x8825, 0xA005)  # Exif, GPS, Interop
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,10 @@ def read_picture(
 ) -> Picture:
     """Decode an image file or its bytes to upright 8-bit RGB.
 
+    A picture that would take more memory than 8 bytes × ``max_pixels`` while it is decoded is
+    refused before that. Threads that decode at the same time share the memory of one picture of
+    the default size, and wait for each other.
+
     Parameters
     ----------
     source : bytes or path
@@ -73,8 +98,8 @@ def read_picture(
     max_pixels : int
         A picture of more pixels is refused before it is decoded.
     at_least_px : int
-        When positive, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, as long as its sides
-        stay at least this long: several times faster for large photographs.
+        When positive, a larger picture may be returned smaller: see :func:`shrink_factor`. That
+        is several times faster for large photographs, and takes less memory.
 
     Raises
     ------
@@ -85,47 +110,89 @@ def read_picture(
     if not data:
         raise UnreadableImageError("the file is empty")
     try:
-        image = _open_header(data, max_pixels)
-        if image.format == "PNG":  # Pillow decodes wrong pixels rather than check their sums
-            Image.open(io.BytesIO(data), formats=["PNG"]).verify()
-        raw_width, raw_height = image.size
-        if at_least_px:
-            image.draft(None, (at_least_px, at_least_px))
-        keywords = _keywords(image)
-        image.load()
-        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-        upright = ImageOps.exif_transpose(image)
-        rgb = _to_rgb(upright)
+        check_parts(data)
+        return _decode(data, max_pixels, at_least_px)
     except UnreadableImageError:
         raise
     except MemoryError:
-        raise UnreadableImageError("it needs more memory than this machine has") from None
+        raise UnreadableImageError(
+            "it needs more memory than is free on this machine", passing=True
+        ) from None
     except Exception as error:  # decoders raise nearly anything on a damaged file
         raise UnreadableImageError(f"damaged or truncated ({_first_line(error)})") from None
-    width, height = (raw_height, raw_width) if turned else (raw_width, raw_height)
-    return Picture(rgb, width, height, keywords)
+
+
+def shrink_factor(size: tuple[int, int], at_least_px: int) -> int:
+    """Return by how much the sides of a picture may be divided.
+
+    Both sides stay at least ``at_least_px`` long. Only in pictures over four times as long as
+    wide the short side may get shorter, so that no result has many more than
+    16 × ``at_least_px``² pixels.
+
+    Examples
+    --------
+    >>> shrink_factor((4000, 3000), 1024), shrink_factor((80_000, 1000), 1024)
+    (2, 3)
+    """
+    if at_least_px <= 0:
+        return 1
+    by_side = min(size) // at_least_px
+    by_area = math.ceil(math.sqrt(size[0] * size[1] / _MAX_AREA) / at_least_px)
+    return max(1, by_side, by_area)
 
 
 def read_file(path: str | os.PathLike) -> bytes:
     """Return the bytes of a regular file of sensible size, or say why not."""
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):  # opening a pipe or a device would wait for ever
-            raise UnreadableImageError("not a regular file")
-        if status.st_size > MAX_FILE_BYTES:
-            megabytes = status.st_size / 2**20
-            raise UnreadableImageError(
-                f"{megabytes:.0f} MB is more than the {MAX_FILE_BYTES // 2**20} MB that we read"
-            )
-        return Path(path).read_bytes()
+        _check_status(os.stat(path))  # opening some devices has consequences
+        # What was a file a moment ago may be a pipe now, which would wait for ever.
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            before = os.fstat(file.fileno())
+            _check_status(before)
+            data = file.read(before.st_size + 1)
+            after = os.fstat(file.fileno())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UnreadableImageError(f"cannot be opened ({reason})") from None
+        raise UnreadableImageError(f"cannot be opened ({reason})", passing=True) from None
+    except ValueError as error:  # a path with a NUL in it
+        raise UnreadableImageError(f"cannot be opened ({error})") from None
+    except MemoryError:
+        raise UnreadableImageError(
+            "it needs more memory than is free on this machine", passing=True
+        ) from None
+    if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
+        raise UnreadableImageError("it changed while it was read", passing=True)
+    return data
+
+
+def _check_status(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableImageError("not a regular file")
+    if status.st_size > MAX_FILE_BYTES:
+        raise UnreadableImageError(
+            f"{status.st_size / 2**20:.0f} MB is more than the {MAX_FILE_BYTES // 2**20} MB "
+            "that we read"
+        )
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+class _Exif(NamedTuple):
+    orientation: int = 1
+    keywords: object = None
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    with _HEADER_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
-    with _HEADER_LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _without_warnings():
         try:
             image = Image.open(io.BytesIO(data), formats=FORMATS)
         except Image.UnidentifiedImageError:
@@ -133,8 +200,9 @@ def _open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
                 "not an image in a format that we read (JPEG, PNG, WebP, GIF, TIFF, BMP)"
             ) from None
         except Image.DecompressionBombError:
+            limit = min(max_pixels, 2 * (Image.MAX_IMAGE_PIXELS or max_pixels))
             raise UnreadableImageError(
-                f"absurdly large, over the limit of {max_pixels / 1e6:.0f} million pixels"
+                f"absurdly large, over the limit of {limit / 1e6:.0f} million pixels"
             ) from None
     width, height = image.size
     if width * height > max_pixels:
@@ -145,86 +213,65 @@ def _open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
     return image
 
 
-def _to_rgb(image: Image.Image) -> Image.Image:
-    """Return any Pillow mode as 8-bit RGB over white."""
-    if image.mode.startswith("I;16"):
-        values = np.asarray(image, dtype=np.uint16)
-        image = Image.fromarray((values // 257).astype(np.uint8))
-    elif image.mode in ("I", "F"):
-        image = Image.fromarray(_stretch(np.asarray(image, dtype=np.float64)))
-    profile = image.info.get("icc_profile")
-    if image.mode in ("PA", "LA", "La", "RGBa") or "transparency" in image.info:
-        image = image.convert("RGBA")
-    alpha = image.getchannel("A") if image.mode == "RGBA" else None
-    if alpha is not None:
-        image = image.convert("RGB")
-    if profile and image.mode in ("RGB", "CMYK", "L"):
-        image = _apply_profile(image, profile)
-    if image.mode != "RGB":
-        image = image.convert("RGB")
-    if alpha is not None:
-        image = Image.composite(image, Image.new("RGB", image.size, "white"), alpha)
-    image.info = {}
-    return image
-
-
-def _stretch(values: np.ndarray) -> np.ndarray:
-    """Map the finite range of ``values`` to 0..255; a flat picture becomes black."""
-    finite = values[np.isfinite(values)]
-    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    scaled = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-12)
-    return np.asarray(np.clip(scaled, 0, 1) * 255, dtype=np.uint8)
-
-
-def _apply_profile(image: Image.Image, profile: bytes) -> Image.Image:
-    """Convert to sRGB by the embedded profile; a broken profile is ignored."""
-    transform = _profile_transform(profile, image.mode)
-    if transform is None:
-        return image
+def _read_exif(image: ImageFile.ImageFile) -> _Exif:
+    """Return what we use of EXIF; damage there costs no picture."""
     try:
-        converted = ImageCms.applyTransform(image, transform)
-    except (ImageCms.PyCMSError, ValueError):
-        return image
-    return image if converted is None else converted
+        block = image.info.get("exif", b"")
+        if len(block) > MAX_EXIF_BYTES or find_directory_problem(block.removeprefix(b"Exif\0\0")):
+            del image.info["exif"]
+        with _without_warnings():
+            exif = Image.Image.getexif(image)  # that of a PNG file would decode the picture
+            for tag in _SUB_DIRECTORIES:  # which Pillow would read while it decodes a TIFF
+                if tag in exif:
+                    del exif[tag]
+            orientation = exif.get(_ORIENTATION)
+            keywords = exif.get(_WINDOWS_KEYWORDS)
+        return _Exif(orientation if orientation in _UPRIGHT else 1, keywords)
+    except Exception:
+        return _Exif()
 
 
-@lru_cache(maxsize=32)
-def _profile_transform(profile: bytes, mode: str) -> ImageCms.ImageCmsTransform | None:
-    try:
-        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        if mode == "RGB" and "srgb" in ImageCms.getProfileDescription(source).lower():
-            return None
-        return ImageCms.buildTransform(
-            source,
-            ImageCms.createProfile("sRGB"),
-            mode,
-            "RGB",
-            flags=ImageCms.Flags(_LCMS_NO_CACHE),
-        )
-    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
-        return None
+def _decode(data: bytes, max_pixels: int, at_least_px: int) -> Picture:
+    image = _open_header(data, max_pixels)
+    if image.format == "PNG":
+        check_png_sums(data)
+    # Some programs write EXIF and XMP behind the pixels of a PNG, where Pillow finds them later.
+    is_late = image.format == "PNG" and has_late_metadata(data)
+    exif = _Exif() if is_late else _read_exif(image)
+    full_size = image.size
+    factor = shrink_factor(full_size, at_least_px)
+    if factor > 1:
+        factor //= _draft(image, factor)
+    n_bytes = estimate_bytes(
+        image,
+        full_size,
+        factor=factor,
+        is_turned=is_late or exif.orientation != 1,
+        is_result=factor == 1 and is_final(image),
+    )
+    check_cost(n_bytes, full_size, max_pixels)
+    with _BUDGET.share(n_bytes):
+        image.load()
+        if is_late:
+            exif = _read_exif(image)
+        keywords = read_keywords(image, exif.keywords)
+        is_tiff = image.format == "TIFF"
+        width, height = image.size if is_tiff else full_size
+        rgb = to_rgb(image, factor)
+        del image  # with its decoder, which may hold as much as the picture
+        if exif.orientation != 1 and not is_tiff:  # Pillow turns a TIFF by itself
+            rgb = rgb.transpose(_UPRIGHT[exif.orientation])
+            if exif.orientation >= 5:
+                width, height = height, width
+    return Picture(rgb, width, height, keywords)
 
 
-def _keywords(image: ImageFile.ImageFile) -> tuple[str, ...]:
-    """Return the owner's words from IPTC (2:25), XMP (dc:subject) and EXIF (XPKeywords)."""
-    found: list[str] = []
-    try:
-        iptc = IptcImagePlugin.getiptcinfo(image) or {}
-        entries = iptc.get((2, 25), [])
-        for entry in entries if isinstance(entries, list) else [entries]:
-            found.append(entry.decode("utf-8", "replace"))
-        xmp = image.info.get("xmp", b"")
-        text = xmp.decode("utf-8", "replace") if isinstance(xmp, bytes) else str(xmp)
-        for subject in re.findall(r"<dc:subject>(.*?)</dc:subject>", text, re.DOTALL):
-            for entry in re.findall(r"<rdf:li[^>]*>(.*?)</rdf:li>", subject, re.DOTALL):
-                found.append(html.unescape(entry))
-        windows = image.getexif().get(0x9C9E)
-        if isinstance(windows, bytes):
-            found += windows.decode("utf-16-le", "replace").rstrip("\0").split(";")
-    except Exception:  # metadata is a courtesy: damage there never costs a picture
-        return ()
-    words = [" ".join(word.split())[:64].lower() for word in found]
-    return tuple(dict.fromkeys(word for word in words if word))[:MAX_KEYWORDS]
+def _draft(image: ImageFile.ImageFile, factor: int) -> int:
+    """Let a JPEG decoder shrink by a power of two up to ``factor``; return what it will do."""
+    width, height = image.size
+    scale = next(s for s in (8, 4, 2, 1) if s <= factor)
+    drafted = image.draft(None, (max(1, width // scale), max(1, height // scale)))
+    return 1 if drafted is None else round(width / drafted[1][2])
 
 
 def _first_line(error: Exception) -> str:

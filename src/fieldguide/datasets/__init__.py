@@ -10,7 +10,6 @@ _HOME = {
     "load_cifar10": "cifar10",
     "load_cub200": "cub200",
     "load_msr_action2": "msr_action2",
-    "load_pittcar": "pittcar",
     "load_specimen_clips": "clips",
     "load_specimens": "specimens",
     "load_sun09": "sun09",

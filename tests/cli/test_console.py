@@ -241,7 +241,7 @@ def test_names_are_shown_and_not_dropped(odd_guide, odd_picture, run_main):
     _, told, _ = run_main("identify", odd_guide.folder, odd_picture, "--json")
     (answer,) = json.loads(told)
     assert answer["image"] == str(odd_picture)
-    assert answer["kinds"][0]["name"] == KINDS["disc"]
+    assert answer["answer"]["kinds"][0]["name"] == KINDS["disc"]
 
 
 def test_a_name_that_is_not_utf8(odd_guide, raw_picture, tmp_path, run_main):

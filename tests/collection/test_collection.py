@@ -1,3 +1,4 @@
+import json
 import os
 import time
 
@@ -129,6 +130,47 @@ def test_bad_sidecars_are_clear_errors(folder, tmp_path, text, message):
         Collection.from_folder(folder, sidecar=sidecar)
 
 
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"path\nc\0.png\n", "line 2 holds a NUL"),
+        (b"path,x\nc.png," + b"1" * 200_000, "field larger than field limit"),
+        ("path,ärt\nc.png,1\n".encode("latin-1"), "can't decode byte 0xe4"),
+        ("path\nc.png\n".encode("utf-16"), "can't decode byte 0xff"),
+        (bytes(5_000), "line 1 holds a NUL"),
+    ],
+)
+def test_a_sidecar_that_is_no_text_is_one_sentence(folder, tmp_path, data, reason):
+    sidecar = tmp_path / "table.csv"
+    sidecar.write_bytes(data)
+    with pytest.raises(CollectionError, match=f"is not a CSV file in UTF-8: .*{reason}") as caught:
+        Collection.from_folder(folder, sidecar=sidecar)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "path,x\nc.png," + "maybe" * 9_000,
+        ",".join(f"column{i}" for i in range(9_000)) + "\n",
+        "path\n" + "c" * 90_000 + "\n" + "c" * 90_000 + "\n",
+    ],
+)
+def test_the_sentence_about_a_sidecar_is_short(folder, tmp_path, text):
+    sidecar = tmp_path / "table.csv"
+    sidecar.write_text(text)
+    with pytest.raises(CollectionError) as caught:
+        Collection.from_folder(folder, sidecar=sidecar)
+    assert len(str(caught.value)) < 600
+
+
+def test_lines_of_a_sidecar_are_those_of_an_editor(folder, tmp_path):
+    sidecar = tmp_path / "table.csv"
+    sidecar.write_text('path,keywords,x\nc.png,"two\nlines",1\n\n\nd.png,,maybe\n')
+    with pytest.raises(CollectionError, match="'x' in line 6 "):
+        Collection.from_folder(folder, sidecar=sidecar)
+
+
 def test_arrays_of_every_allowed_form():
     images = [
         np.zeros((4, 5), np.uint8),
@@ -192,3 +234,16 @@ def test_a_folder_whose_name_is_no_text_has_a_name(tmp_path):
     except (OSError, UnicodeError):
         pytest.skip("this file system takes names in UTF-8 alone")
     assert Collection.from_folder(folder).name == "caf\ufffd"
+
+
+def test_names_can_be_written(tmp_path):
+    folder = tmp_path / "new\nline \x1b[31m 線"
+    folder.mkdir()
+    with open(os.path.join(os.fsencode(folder), b"caf\xe9.png"), "wb") as file:
+        file.write(b"x")
+    os.mkdir(os.path.join(os.fsencode(folder), b"d\xe9"))
+    collection = Collection.from_folder(folder)
+    assert collection.name == "new\ufffdline \ufffd[31m 線"
+    reason = "its name is not valid UTF-8; rename it"
+    assert collection.skipped == (("caf?.png", reason), ("d?", reason))
+    json.dumps([collection.name, collection.skipped], ensure_ascii=False).encode()

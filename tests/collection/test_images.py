@@ -1,21 +1,20 @@
-import io
+import copy
+import os
+import pickle
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms, PngImagePlugin
+from tests.collection.crafted import encode, exif, png_chunk, png_with, tiff_with
 
-from fieldguide.collection import read_picture
+from fieldguide.collection import images, read_picture
+from fieldguide.collection.images import read_file, shrink_factor
 from fieldguide.errors import UnreadableImageError
-
-
-def encode(image, format, **options) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, format, **options)
-    return buffer.getvalue()
 
 
 def pixel(data: bytes, xy=(0, 0)):
@@ -115,6 +114,64 @@ def test_a_large_jpeg_is_decoded_smaller_but_says_its_true_size():
     assert 256 <= min(picture.image.size) < 800
 
 
+@pytest.mark.parametrize("format", ["PNG", "WEBP", "GIF", "TIFF", "BMP"])
+def test_other_large_pictures_are_shrunk_too(format):
+    picture = read_picture(encode(Image.new("RGB", (1600, 810)), format), at_least_px=256)
+    assert (picture.width, picture.height) == (1600, 810)
+    assert picture.image.size == (534, 270)
+
+
+def test_a_jpeg_is_shrunk_by_its_decoder_and_then_further():
+    data = encode(Image.new("RGB", (1600, 1600), "teal"), "JPEG")
+    assert read_picture(data, at_least_px=50).image.size == (50, 50)  # 32 = 8 × 4
+    assert read_picture(data, at_least_px=65).image.size == (67, 67)  # 24 = 8 × 3
+    assert read_picture(data, at_least_px=270).image.size == (400, 400)  # 5 ≥ 4 × 1
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000), st.integers(1, 2_000))
+def test_a_shrunk_picture_is_neither_too_small_nor_too_large(width, height, at_least_px):
+    factor = shrink_factor((width, height), at_least_px)
+    short, long = sorted((-(-width // factor), -(-height // factor)))
+    ratio = max(width, height) / min(width, height)
+    if ratio <= 4 and factor > 1:
+        assert short >= at_least_px
+    if ratio <= 4:
+        assert short < 2 * at_least_px
+    if short > 1:
+        assert (short - 1) * (long - 1) <= 16 * at_least_px**2
+    assert shrink_factor((width, height), 0) == 1
+
+
+def test_a_long_thin_picture_is_shrunk_as_well():
+    data = encode(Image.new("L", (30_000, 100)), "PNG")
+    assert read_picture(data, at_least_px=128).image.size == (7_500, 25)
+
+
+def test_exif_behind_the_pixels_of_a_png_is_found():
+    turned = exif([(0x0112, 3, 1, b"\6\0")])
+    wide = encode(Image.new("RGB", (20, 10)), "PNG")
+    end = wide.index(b"IEND") - 4
+    picture = read_picture(wide[:end] + png_chunk(b"eXIf", turned) + wide[end:])
+    assert picture.image.size == (picture.width, picture.height) == (10, 20)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        png_with(png_chunk(b"eXIf", b"no directory at all")),
+        png_with(png_chunk(b"tEXt", b"xmp\0text where Pillow expects bytes")),
+        png_with(png_chunk(b"eXIf", exif([(0x0112, 2, 1, b"x")]))),
+        png_with(png_chunk(b"eXIf", exif([(0x0112, 3, 1, b"\x63\0")]))),
+        encode(Image.new("RGB", (16, 16)), "WEBP", exif=b"Exif\0\0" + bytes(50)),
+        tiff_with([(34665, 4, 1, 5_000_000), (34853, 2, 1, b"x"), (0x0112, 2, 1, b"x")]),
+    ],
+)
+def test_damaged_metadata_cost_no_picture(data):
+    picture = read_picture(data)
+    assert picture.image.size == (picture.width, picture.height) == (16, 16)
+    assert picture.keywords == ()
+
+
 def test_keywords_of_the_owner_are_found():
     xmp = (
         b"<x:xmpmeta><dc:subject><rdf:Bag><rdf:li>Heron</rdf:li><rdf:li>river &amp; reed</rdf:li>"
@@ -163,6 +220,129 @@ def test_paths_that_are_not_files(tmp_path):
         read_picture(tmp_path)
     with pytest.raises(UnreadableImageError, match="no such file"):
         read_picture(tmp_path / "missing.jpg")
+
+
+def test_a_file_that_is_not_there_now_may_be_there_later(tmp_path):
+    for reader in (read_file, read_picture):
+        with pytest.raises(UnreadableImageError, match="no such file") as caught:
+            reader(tmp_path / "missing.jpg")
+        assert caught.value.passing
+
+
+def test_a_file_that_we_may_not_open_may_be_opened_later(tmp_path, monkeypatch):
+    path = tmp_path / "a.png"
+    path.write_bytes(encode(RED, "PNG"))
+
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(images.os, "open", refuse)
+    with pytest.raises(
+        UnreadableImageError, match=r"cannot be opened \(permission denied\)"
+    ) as caught:
+        read_picture(path)
+    assert caught.value.passing
+
+
+def test_memory_that_is_not_free_now_may_be_free_later(tmp_path, monkeypatch):
+    def fail(*args):
+        raise MemoryError
+
+    data = encode(RED, "PNG")
+    monkeypatch.setattr(images, "to_rgb", fail)
+    with pytest.raises(UnreadableImageError, match="more memory than is free") as caught:
+        read_picture(data)
+    assert caught.value.passing
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"hello", encode(RED, "PNG")[:-20], encode(RED, "JPEG")[:300], b"II*\0" + bytes(99)],
+)
+def test_damage_does_not_pass(data, tmp_path):
+    (tmp_path / "a").write_bytes(data)
+    for source in (data, tmp_path / "a"):
+        with pytest.raises(UnreadableImageError) as caught:
+            read_picture(source)
+        assert not caught.value.passing
+
+
+def test_what_is_no_file_does_not_pass(tmp_path, monkeypatch):
+    (tmp_path / "large").write_bytes(bytes(2_000))
+    monkeypatch.setattr(images, "MAX_FILE_BYTES", 1_000)
+    for path, reason in (
+        (tmp_path, "not a regular"),
+        (tmp_path / "large", "more than"),
+        ("a\0b", "null"),
+    ):
+        with pytest.raises(UnreadableImageError, match=reason) as caught:
+            read_file(path)
+        assert not caught.value.passing
+
+
+def change_after_the_first_look(monkeypatch, change) -> None:
+    """Have ``change(path)`` happen between the look at a file and its opening."""
+    look = os.stat
+
+    def stat_then_change(path, *args, **options):
+        status = look(path, *args, **options)
+        monkeypatch.setattr(images.os, "stat", look)
+        change(Path(path))
+        return status
+
+    monkeypatch.setattr(images.os, "stat", stat_then_change)
+
+
+def test_a_file_that_vanishes_while_it_is_read(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"x")
+    change_after_the_first_look(monkeypatch, Path.unlink)
+    with pytest.raises(UnreadableImageError, match="no such file") as caught:
+        read_file(tmp_path / "a")
+    assert caught.value.passing
+
+
+def test_a_file_that_becomes_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"x")
+
+    def replace(path):
+        path.unlink()
+        os.mkfifo(path)
+
+    change_after_the_first_look(monkeypatch, replace)
+    with pytest.raises(UnreadableImageError, match="not a regular file"):
+        read_file(tmp_path / "a")
+
+
+@pytest.mark.parametrize("content", [b"longer than it was", b"", b"same, later"])
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch, content):
+    path = tmp_path / "a"
+    path.write_bytes(b"same, early")
+    look = os.fstat
+
+    def fstat_then_change(number):
+        status = look(number)
+        monkeypatch.setattr(images.os, "fstat", look)
+        path.write_bytes(content)
+        os.utime(path, ns=(1, 1))
+        return status
+
+    monkeypatch.setattr(images.os, "fstat", fstat_then_change)
+    with pytest.raises(UnreadableImageError, match="it changed while it was read") as caught:
+        read_file(path)
+    assert caught.value.passing
+    assert read_file(path) == content
+
+
+@pytest.mark.parametrize("passing", [False, True])
+def test_the_error_is_carried_whole(passing):
+    error = UnreadableImageError("no such file", passing=passing)
+    for carried in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(carried) is UnreadableImageError
+        assert str(carried) == "no such file"
+        assert carried.passing is passing
+    assert UnreadableImageError("damaged").passing is False
+    with pytest.raises(TypeError):
+        UnreadableImageError("damaged", pasing=True)
 
 
 @settings(max_examples=60, deadline=None)

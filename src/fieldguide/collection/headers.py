@@ -19,7 +19,8 @@ MAX_SCANS = 64  # of a JPEG; encoders write about 10, and each costs 50 ms at 80
 MAX_RUN_PIXELS = 8_000_000  # of a BMP with run lengths, which Pillow decodes in Python
 MAX_BLOCKS = 100_000  # of 255 bytes, before the first frame of a GIF
 MAX_PADDING = 65_536  # bytes between two segments of a JPEG
-MAX_STRIPS = 2**18  # and tiles of a TIFF: as many as 80 megapixels have in tiles of 16 × 16
+MAX_STRIPS = 100_000  # and tiles of a TIFF: 80 megapixels have 80,000 in tiles of 32 × 32
+MAX_TAG_BYTES = 2**24  # that tags may have in common
 MAX_EXIF_BYTES = 2**20
 
 # Sizes of the types of TIFF tags, 1 to 18.
@@ -196,7 +197,8 @@ def find_directory_problem(data: bytes) -> str | None:
         n_bytes = count * (_TYPE_BYTES[kind] if kind < len(_TYPE_BYTES) else 0)
         if n_bytes > struct.calcsize(order + offset):
             n_read += max(0, min(n_bytes, len(data) - value))
-    return "damaged or truncated (its tags overlap)" if n_read > 2 * len(data) else None
+    is_absurd = n_read > max(2 * len(data), MAX_TAG_BYTES)
+    return "damaged or truncated (its tags overlap)" if is_absurd else None
 
 
 def _too_many(parts: str, limit: int) -> str:

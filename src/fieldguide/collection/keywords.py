@@ -15,6 +15,7 @@ from PIL import Image
 MAX_KEYWORDS = 40
 MAX_BYTES = 2**20  # of each source; what lies behind is not read
 _MAX_LETTERS = 64
+_JOINERS = "\u200c\u200d"  # of scripts and emoji: not printable by themselves
 
 _DC = "http://purl.org/dc/elements/1.1/"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -60,7 +61,10 @@ def read_keywords(image: Image.Image, windows: object = None) -> tuple[str, ...]
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.replace("\0", " ").split())[:_MAX_LETTERS].lower()
+    """Return a word in lower case without control characters; empty where only they remain."""
+    start = " ".join(text.split())[:_MAX_LETTERS].lower()
+    shown = "".join(c if c.isprintable() or c in _JOINERS else " " for c in start)
+    return " ".join(shown.split()) if shown.strip(" \ufffd") else ""
 
 
 def _iptc_block(image: Image.Image) -> object:

@@ -116,7 +116,7 @@ def map_batches(
 def decode_batch(batch: Sequence[tuple[int, Any]], at_least_px: int = 512) -> list[Image.Image]:
     """Return the images of a batch as 8-bit RGB.
 
-    Large JPEG files are decoded at a fraction of their size, never below ``at_least_px``.
+    Large files are decoded at a fraction of their size, never below ``at_least_px``.
     """
     return [_decode(i, source, at_least_px) for i, source in batch]
 

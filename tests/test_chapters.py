@@ -13,8 +13,7 @@ from fieldguide.chapters import OPTIONAL
 
 ROOT = Path(__file__).parent.parent
 LIST = "src/fieldguide/chapters/__init__.py"
-FEW = ("tests/guide/test_answer.py", "tests/site/test_render.py", "tests/site/test_export.py")
-MANY = ("tests/guide", "tests/site", "tests/cli", "tests/test_public_api.py")
+TESTS = ("tests/guide/test_answer.py", "tests/site/test_render.py", "tests/site/test_export.py")
 
 
 def delete_chapter(name: str, target: Path) -> None:
@@ -33,11 +32,11 @@ def delete_chapter(name: str, target: Path) -> None:
     (target / LIST).write_text(re.sub(r"OPTIONAL = .*", f"OPTIONAL = {tuple(listed)!r}", text))
 
 
-def run_without(name: str, target: Path, tests: tuple[str, ...]) -> None:
+def run_without(name: str, target: Path) -> None:
     delete_chapter(name, target)
     path = os.pathsep.join(str(target / folder) for folder in ("src", "."))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS],
         cwd=target,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
@@ -49,10 +48,4 @@ def run_without(name: str, target: Path, tests: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_without_a_chapter_the_rest_works(name, tmp_path):
-    run_without(name, tmp_path, FEW)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OPTIONAL)
-def test_without_a_chapter_all_tests_pass(name, tmp_path):
-    run_without(name, tmp_path, MANY)
+    run_without(name, tmp_path)

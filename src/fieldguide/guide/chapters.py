@@ -40,6 +40,7 @@ def list_chapters() -> Sequence[Chapter]:
 
 
 @cache
-def load_chapter(name: str) -> Any:
+def load_chapter(name: str) -> OptionalChapter:
     """Return an optional chapter."""
-    return import_module(f"fieldguide.chapters.{name}.chapter")
+    chapter: Any = import_module(f"fieldguide.chapters.{name}.chapter")
+    return chapter

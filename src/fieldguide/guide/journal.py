@@ -270,7 +270,3 @@ def pack_row(row: np.ndarray) -> bytes:
 def unpack_row(data: bytes) -> np.ndarray:
     """Return the row that :func:`pack_row` was given."""
     return np.frombuffer(data, dtype="<f4")
-
-
-def _pack(row: np.ndarray | None) -> bytes | None:
-    return None if row is None else pack_row(row)

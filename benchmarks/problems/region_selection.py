@@ -48,7 +48,7 @@ from fieldguide._files import write_json
 from fieldguide.datasets import load_caltech, load_cub200
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import BagOfWords
-from fieldguide.features.network import MapNetwork
+from fieldguide.features.network import Network
 from fieldguide.locate import (
     MISVM,
     MILBoost,
@@ -235,9 +235,9 @@ def make_describer(pictures: dict[str, Any]) -> Callable[[str, str], tuple[list,
         if kind == "words":
             bag = find_words()
             return regions, [region_words(x, r, bag) for x, r in zip(images, regions, strict=True)]
-        network = MapNetwork(size_px=MAP_PX)
+        network = Network()
         return regions, [
-            region_features(x, r, network) for x, r in zip(images, regions, strict=True)
+            region_features(x, r, network, MAP_PX) for x, r in zip(images, regions, strict=True)
         ]
 
     return describe

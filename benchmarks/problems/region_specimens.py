@@ -34,7 +34,7 @@ from fieldguide._files import write_json
 from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features.network import MapNetwork
+from fieldguide.features.network import Network
 from fieldguide.locate import (
     MISVM,
     MILBoost,
@@ -86,7 +86,7 @@ def load_pictures(split: int, n_kinds: int) -> dict[str, Any]:
     chosen = np.flatnonzero(drawn.target < n_kinds)
     images = [drawn.images[i] for i in chosen]
     regions = [superpixels(image) for image in images]
-    network = MapNetwork()
+    network = Network()
     return {
         "regions": regions,
         "bags": [region_features(x, r, network) for x, r in zip(images, regions, strict=True)],

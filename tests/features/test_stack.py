@@ -92,7 +92,7 @@ def test_landmarks_are_the_pictures_at_their_places(drawings):
 
 @pytest.mark.parametrize("parts", ["", "deep+deep", "sift", "hog,color", None, 3])
 def test_bad_names_are_one_sentence(parts):
-    with pytest.raises(FieldguideError, match="features must be one or more of deep, words"):
+    with pytest.raises(FieldguideError, match="features must be one or more of deep, closer"):
         split_parts(parts)
 
 

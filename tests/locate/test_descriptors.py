@@ -11,7 +11,7 @@ from fieldguide.errors import EmbedderError
 from fieldguide.features import BagOfWords
 from fieldguide.features.bag_of_words import soft_shares
 from fieldguide.features.codebook import nearest_words
-from fieldguide.features.network import MapNetwork, Network
+from fieldguide.features.network import Network
 from fieldguide.features.transformer import shrink
 from fieldguide.locate import region_features, region_words, superpixels, to_regions
 from fieldguide.locate.descriptors import cell_weights
@@ -33,7 +33,7 @@ def bag(picture):
 
 @pytest.fixture(scope="module")
 def network():
-    return MapNetwork()
+    return Network()
 
 
 def test_words_are_counted_where_their_windows_lie(picture, bag):
@@ -83,12 +83,12 @@ def test_cells_count_by_bilinear_weights():
 
 def test_the_map_is_what_the_network_pools(picture, network):
     pixels = np.random.default_rng(0).integers(0, 255, (2, 224, 224, 3), dtype=np.uint8)
-    maps = network.run(pixels)
+    maps = network.map(pixels)
     assert maps.shape == (2, 7, 7, 1280)
     np.testing.assert_allclose(
         maps.mean(axis=(1, 2)), Network().run(pixels).embedding, rtol=1e-3, atol=1e-4
     )
-    assert MapNetwork(size_px=320).run(np.zeros((1, 320, 320, 3), np.uint8)).shape[1:3] == (10, 10)
+    assert Network().map(np.zeros((1, 320, 256, 3), np.uint8)).shape[1:3] == (10, 8)
 
 
 def test_deep_rows_of_regions(picture, network):
@@ -135,20 +135,20 @@ def test_a_network_of_ones_own_is_cut_too(tmp_path):
         dim=5,
     )
     pixels = np.random.default_rng(1).integers(0, 255, (2, 8, 8, 3), dtype=np.uint8)
-    network = MapNetwork(path)
-    maps = network.run(pixels)
-    assert network.size_px == 8
+    network = Network(path)
+    maps = network.map(pixels)
+    assert (network.size_px, network.stride_px, network.is_mean) == (8, 2, True)
     assert maps.shape == (2, 4, 4, 5)
-    np.testing.assert_allclose(
-        maps.mean(axis=(1, 2)), Network(path).run(pixels).embedding, atol=1e-5
-    )
+    np.testing.assert_allclose(maps.mean(axis=(1, 2)), network.run(pixels).embedding, atol=1e-5)
     # a larger square has a larger map, and the same one where it holds the same pixels
-    wide = MapNetwork(path, size_px=16).run(np.tile(pixels, (1, 2, 2, 1)))
+    wide = network.map(np.tile(pixels, (1, 2, 2, 1)))
     np.testing.assert_allclose(wide, np.tile(maps, (1, 2, 2, 1)), atol=1e-5)
 
 
 def test_a_network_without_pooling_has_no_map(tmp_path):
     nodes = [helper.make_node("Flatten", ["x"], ["embedding"])]
     path = save_network(tmp_path / "flat.onnx", nodes, dim=192)
-    with pytest.raises(EmbedderError, match="no global average pooling"):
-        MapNetwork(path)
+    network = Network(path)
+    assert network.stride_px is None
+    with pytest.raises(EmbedderError, match="no map of places"):
+        network.map(np.zeros((1, 8, 8, 3), np.uint8))

@@ -9,8 +9,17 @@ from fieldguide.features.dense_sift import DenseSIFT, dense_sift
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG, hog
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.looks import (
+    Look,
+    Looks,
+    first_look,
+    look_closer,
+    picture_cells,
+    sum_shares,
+)
 from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
+from fieldguide.features.subject_finder import Subject, SubjectFinder
 from fieldguide.features.words_plate import draw_words_plate
 
 __all__ = [
@@ -22,11 +31,19 @@ __all__ = [
     "FeatureStack",
     "Gist",
     "LocalBinaryPatterns",
+    "Look",
+    "Looks",
     "SpaceTimeWords",
     "SpatialHOG",
+    "Subject",
+    "SubjectFinder",
     "dense_sift",
     "draw_words_plate",
+    "first_look",
     "hog",
+    "look_closer",
     "optical_flow",
+    "picture_cells",
     "read_clip",
+    "sum_shares",
 ]

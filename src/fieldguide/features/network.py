@@ -43,6 +43,7 @@ class Outputs(NamedTuple):
 
     embedding: np.ndarray  # (n, dim) float32
     logits: np.ndarray | None  # (n, 1000) float32, or None
+    cells: np.ndarray | None = None  # (n, rows, columns, channels) float32, where asked for
 
 
 def find_square(box: Box, width: float, height: float) -> tuple[float, float, float]:
@@ -63,27 +64,65 @@ class Network:
         an output of shape (n, dim). Float inputs get pixels scaled by ImageNet's mean and
         standard deviation. An output of 1000 columns, or named ``logits``, is read as ImageNet
         logits; the first other one is the embedding. The built-in network when None.
+
+    Attributes
+    ----------
+    name : str
+    size_px : int
+        Side of the square that it was made for.
+    has_logits : bool
+    stride_px : int or None
+        Side of what one cell of its last map stands for. None where there is no map to be had:
+        the network has no global average pooling, or takes pictures of one size alone.
+    is_mean : bool
+        Whether the embedding is the mean of the cells.
     """
 
     def __init__(self, embedder: str | os.PathLike | None = None) -> None:
         graph = _builtin_graph() if embedder is None else _read_graph(Path(embedder))
-        self._session = _open_session(graph, embedder)
+        self._session, self._cells = _open_session(graph, embedder), _efficientnet.CELLS
         self._input = _check_input(self._session.get_inputs(), embedder)
-        embedding, logits = _find_outputs(self._session.get_outputs(), embedder)
+        outputs = self._session.get_outputs()
+        if embedder is None:
+            self.name = f"EfficientNet-Lite0 (graph {_efficientnet.GRAPH_VERSION})"
+            outputs = [output for output in outputs if output.name != self._cells]
+        else:
+            self.name = f"{Path(embedder).name} ({hashlib.sha256(graph).hexdigest()[:12]})"
+            self._session, self._cells = _open_with_cells(graph, self._input) or (self._session, "")
+        embedding, logits = _find_outputs(outputs, embedder)
         self._output_names = [embedding] + ([logits] if logits else [])
         self.has_logits = logits is not None
         self.size_px = self._input.size_px
+        self.stride_px: int | None = None
+        self.is_mean = False
         if embedder is None:
-            self.name = f"EfficientNet-Lite0 (graph {_efficientnet.GRAPH_VERSION})"
-        else:
-            self.name = f"{Path(embedder).name} ({hashlib.sha256(graph).hexdigest()[:12]})"
+            self.stride_px, self.is_mean = _efficientnet.STRIDE_PX, True
+        elif self._cells:
+            self.stride_px, self.is_mean = self._try_cells()
 
-    def run(self, pixels: np.ndarray) -> Outputs:
-        """Return the outputs for a batch, uint8 of shape (n, size_px, size_px, 3)."""
-        batch = _to_batch(pixels, self._input)
-        values = self._session.run(self._output_names, {self._input.name: batch})
+    def run(self, pixels: np.ndarray, *, cells: bool = False) -> Outputs:
+        """Return the outputs for a batch, uint8 of shape (n, size_px, size_px, 3).
+
+        With ``cells``, for a network with a map, the map too, at no further cost.
+        """
+        names = [*self._output_names, self._cells] if cells else self._output_names
+        values = self._session.run(names, {self._input.name: _to_batch(pixels, self._input)})
         embedding = np.asarray(values[0], dtype=np.float32).reshape(len(pixels), -1)
-        return Outputs(embedding, values[1] if self.has_logits else None)
+        logits = values[1] if self.has_logits else None
+        return Outputs(embedding, logits, _channels_last(values[-1]) if cells else None)
+
+    def map(self, pixels: np.ndarray) -> np.ndarray:
+        """Return what the network sees at each place: (n, rows, columns, channels) float32.
+
+        ``pixels`` are uint8 of shape (n, height, width, 3); height and width may be any multiples
+        of ``stride_px``. EmbedderError for a network without a map.
+        """
+        if self.stride_px is None:
+            raise EmbedderError(
+                f"The network {self.name} has no map of places that can be had; give one with a "
+                "global average pooling that takes pictures of any size, or none."
+            )
+        return self._run_cells(pixels)
 
     def crop(self, image: Image.Image, box: Box = WHOLE["whole"]) -> np.ndarray:
         """Return a window of an RGB picture at the network's size, uint8.
@@ -100,34 +139,38 @@ class Network:
         )
         return np.asarray(resized)
 
-
-class MapNetwork:
-    """A network cut before its pooling: what it sees at each place of a picture.
-
-    Parameters
-    ----------
-    embedder : path, optional
-        An ONNX file as for :class:`Network`, with a global average pooling after its last map.
-        The built-in network when None.
-    size_px : int, optional
-        Side of the square that it is run on, for networks of convolutions alone: a larger one
-        gives a finer map. The network's own by default.
-    """
-
-    def __init__(
-        self, embedder: str | os.PathLike | None = None, size_px: int | None = None
-    ) -> None:
-        graph = _builtin_graph() if embedder is None else _read_graph(Path(embedder))
-        own = _check_input(_open_session(graph, embedder).get_inputs(), embedder)
-        self._session = _open_session(_cut_before_pooling(graph, own, size_px, embedder), embedder)
-        self._input = own
-        self.size_px = size_px or own.size_px
-
-    def run(self, pixels: np.ndarray) -> np.ndarray:
-        """Return the maps of a batch, (n, rows, columns, channels), from uint8 (n, s, s, 3)."""
+    def _run_cells(self, pixels: np.ndarray) -> np.ndarray:
         batch = _to_batch(pixels, self._input)
-        (maps,) = self._session.run(None, {self._input.name: batch})
-        return np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 2, 3, 1))
+        return _channels_last(self._session.run([self._cells], {self._input.name: batch})[0])
+
+    def _try_cells(self) -> tuple[int | None, bool]:
+        """Return the stride of the map and whether its mean is the embedding, by trying."""
+        side = self.size_px
+        noise = np.random.default_rng(0).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
+        try:
+            outputs = self.run(noise, cells=True)
+            assert outputs.cells is not None
+            stride = side // outputs.cells.shape[1]
+            wide = np.zeros((1, 2 * stride, 3 * stride, 3), dtype=np.uint8)
+            takes_any = self._run_cells(wide).shape[1:3] == (2, 3)
+        except Exception:  # what onnxruntime raises is a matter of the file
+            return None, False
+        mean = outputs.cells.mean(axis=(1, 2))
+        is_mean = mean.shape == outputs.embedding.shape and np.allclose(
+            mean, outputs.embedding, rtol=1e-3, atol=1e-4 * float(np.abs(mean).max())
+        )
+        return (stride, is_mean) if takes_any else (None, False)
+
+
+def fit_grid(size: tuple[int, int], n_longest: int) -> tuple[int, int]:
+    """Return rows and columns of the grid of nearly square cells that covers a picture.
+
+    >>> fit_grid((400, 300), 12), fit_grid((1, 1000), 12)
+    ((9, 12), (12, 2))
+    """
+    width, height = size
+    cell = max(width, height) / n_longest
+    return max(2, round(height / cell)), max(2, round(width / cell))
 
 
 class _Input(NamedTuple):
@@ -147,31 +190,40 @@ def _to_batch(pixels: np.ndarray, wanted: _Input) -> np.ndarray:
     return batch
 
 
-def _cut_before_pooling(graph: bytes, own: _Input, size_px: int | None, embedder: Any) -> bytes:
-    """Return the graph with the input of its last global pooling as its only output."""
+def _channels_last(maps: Any) -> np.ndarray:
+    return np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 2, 3, 1))
+
+
+def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str] | None:
+    """Open a user's network for pictures of any size, with its last map as one more output.
+
+    Returns the session and the name of that output; None where this cannot be done.
+    """
     import onnx
     from onnx import helper
 
     model = onnx.load_from_string(graph)
     pools = [node for node in model.graph.node if node.op_type == "GlobalAveragePool"]
     if not pools:
-        raise EmbedderError(
-            f"The network {str(embedder)!r} has no global average pooling, so there is no map of "
-            "places to be had from it; give another ONNX file, or none."
-        )
-    if size_px is not None:
-        (given,) = (entry for entry in model.graph.input if entry.name == own.name)
-        for axis in (2, 3) if own.channels_first else (1, 2):
-            given.type.tensor_type.shape.dim[axis].dim_value = size_px
-    cut = helper.make_tensor_value_info(pools[-1].input[0], onnx.TensorProto.FLOAT, None)
-    del model.graph.output[:], model.graph.value_info[:]
-    model.graph.output.append(cut)
-    return model.SerializeToString()
+        return None
+    (given,) = (entry for entry in model.graph.input if entry.name == own.name)
+    first = 2 if own.channels_first else 1
+    for axis, name in ((first, "height"), (first + 1, "width")):
+        given.type.tensor_type.shape.dim[axis].dim_param = name
+    cells = pools[-1].input[0]
+    del model.graph.value_info[:]
+    if cells not in [output.name for output in model.graph.output]:
+        value = helper.make_tensor_value_info(cells, onnx.TensorProto.FLOAT, None)
+        model.graph.output.append(value)
+    try:
+        return _open_session(model.SerializeToString(), own.name), cells
+    except EmbedderError:
+        return None
 
 
 def _builtin_graph() -> bytes:
     """Return the built-in graph from the cache folder, building it the first time."""
-    name = f"efficientnet-lite0-{_efficientnet.GRAPH_VERSION}.onnx"
+    name = f"efficientnet-lite0-{_efficientnet.FILE_VERSION}.onnx"
     path = cache_folder() / name
     check = path.with_suffix(".sha256")
     try:

@@ -1,11 +1,16 @@
 """A stack of descriptors by name, as rows that a linear function can tell apart.
 
-    deep      an ImageNet network's view of the whole picture
+    deep      an ImageNet network's view of the middle of the picture
+    closer    its view of the subject, which is found first
+    subject   what it sees at the places of the subject, on average
+    peaks     the most that it sees of anything at any place
     words     visual words in a pyramid of grids           χ² kernel
     hog       edges by direction and place                 intersection kernel
     gist      the spatial envelope of a scene              Gaussian kernel
     texture   local binary patterns                        χ² kernel
     color     colours by name and place                    χ² kernel
+
+The first four are the looks of :mod:`fieldguide.features.looks`; ``looks`` stands for all of them.
 
 Histograms are told apart by kernels, not by their plain products. Each part is therefore mapped
 to coordinates whose products are its kernel, by Nyström's method on landmarks z of a sample:
@@ -38,7 +43,9 @@ from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.looks import DEEP, SECOND, Looks, look_closer, picture_cells
 from fieldguide.features.network import Network
+from fieldguide.features.subject_finder import SubjectFinder
 from fieldguide.features.transformer import (
     Column,
     ImageTransformer,
@@ -50,7 +57,7 @@ from fieldguide.features.transformer import (
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.functions import check_pool
 
-DEEP = "deep"
+LOOKS = "looks"  # short for the four of the network
 CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
     "words": (BagOfWords, "chi2"),
     "hog": (SpatialHOG, "intersection"),
@@ -58,8 +65,9 @@ CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
     "texture": (LocalBinaryPatterns, "chi2"),
     "color": (ColorHistogram, "chi2"),
 }
-PART_NAMES = (DEEP, *CLASSICAL)
+PART_NAMES = (DEEP, *SECOND, *CLASSICAL)
 _SIDE_PX = 160  # what the classical descriptors look at
+N_FOR_SUBJECT = 300  # pictures that the finder of subjects learns from
 _LEAST_SHARE = 1e-6  # of the largest eigenvalue: smaller ones are rounding
 
 
@@ -92,13 +100,14 @@ class FeatureStack(ImageTransformer):
     Parameters
     ----------
     parts : str
-        One or more of deep, words, hog, gist, texture, color, joined by ``+``.
+        One or more of deep, closer, subject, peaks, words, hog, gist, texture, color, joined by
+        ``+``; looks is short for the first four.
     n_sample : int
         At most so many pictures, drawn at random, are looked at to learn words and landmarks.
     n_landmarks : int
-        At most so many of them are landmarks: the columns of each part but deep.
+        At most so many of them are landmarks: the columns of each classical part.
     embedder : path, optional
-        An ONNX file in place of the built-in network, for deep.
+        An ONNX file in place of the built-in network, for the looks.
     n_jobs : int, optional
         Threads; -1 is all cores. The answer does not depend on it.
     random_state : int
@@ -112,6 +121,8 @@ class FeatureStack(ImageTransformer):
         Of the classical parts; the same pictures for all.
     places_ : ndarray of int
         Where those pictures stood in the ``X`` of ``fit``.
+    finder_ : SubjectFinder or None
+        Fitted, with closer, subject or peaks.
 
     Examples
     --------
@@ -126,11 +137,13 @@ class FeatureStack(ImageTransformer):
         "descriptors_": Table(Estimator(*(make for make, _ in CLASSICAL.values()))),
         "landmarks_": Table(LANDMARKS),
         "places_": Array("int64", "n_places", low=0),
+        "finder_": OrNone(Estimator(SubjectFinder)),
     }
 
     descriptors_: dict[str, Any]
     landmarks_: dict[str, Landmarks]
     places_: np.ndarray
+    finder_: SubjectFinder | None
 
     def __init__(
         self,
@@ -148,18 +161,27 @@ class FeatureStack(ImageTransformer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Learn the words and landmarks of pictures ``X``; ``y`` is not looked at.
+    def fit(self, X: Any = None, y: Any = None, *, network: Network | None = None) -> Self:
+        """Learn words, landmarks and subjects of pictures ``X``; ``y`` is not looked at.
 
-        Pictures that cannot be read are passed over.
+        Pictures that cannot be read are passed over. ``network`` is one that is open already;
+        without it, ``embedder`` is opened.
         """
         self._check_arguments()
         self.descriptors_, self.landmarks_, self.places_ = {}, {}, np.empty(0, dtype=np.int64)
-        names = [part for part in split_parts(self.parts) if part != DEEP]
-        if not names:
+        self.finder_ = None
+        parts = split_parts(self.parts)
+        names = [part for part in parts if part in CLASSICAL]
+        is_second = any(part in SECOND for part in parts)
+        if not names and not is_second:
             return self
         seeds = spawn_generators(self.random_state, 2)
-        places, sample = self._read_sample(() if X is None else X, seeds[0])
+        sources = draw_sources(() if X is None else X, self.n_sample, seeds[0])
+        if is_second:
+            self.finder_ = self._fit_finder(sources, network or Network(self.embedder))
+        if not names:
+            return self
+        places, sample = self._read_sample(sources)
         chosen = np.sort(seeds[1].permutation(len(sample))[: self.n_landmarks])
         self.places_ = places[chosen]
         for name in names:
@@ -189,25 +211,34 @@ class FeatureStack(ImageTransformer):
 
         def process(batch: Sequence[Any]) -> np.ndarray:
             images = decode_batch(batch)
-            return self.describe(images, _embed(images, network))
+            return self.describe(images, _embed(images, network), self._look(images, network))
 
         with threadpool_limits(1, "blas"):
             return map_batches(process, X, n_jobs=self.n_jobs)
 
     def describe(
-        self, images: Sequence[Image.Image], embedding: np.ndarray | None = None
+        self,
+        images: Sequence[Image.Image],
+        embedding: np.ndarray | None = None,
+        looks: Sequence[Looks] = (),
     ) -> np.ndarray:
         """Return the coordinates of pictures in memory, in this thread.
 
-        ``embedding`` is what the network says of them, (n_images, n), for a stack with deep.
+        For a stack with deep, ``embedding`` is what the network says of them, (n_images, n); for
+        one with closer, subject or peaks, ``looks`` are what :meth:`look_closer` returns of each.
         """
         check_is_fitted(self)
-        small = [shrink(image, _SIDE_PX) for image in images]
+        names = split_parts(self.parts)
+        parts = [look.as_parts() for look in looks]
+        is_classical = any(name in CLASSICAL for name in names)
+        small = [shrink(image, _SIDE_PX) for image in images] if is_classical else []
         blocks = []
-        for name in split_parts(self.parts):
+        for name in names:
             if name == DEEP:
                 assert embedding is not None
                 blocks.append(_scale_rows(embedding))
+            elif name in SECOND:
+                blocks.append(_scale_rows(np.stack([each[name].pool() for each in parts])))
             else:
                 describe, landmarks = self.descriptors_[name]._describe, self.landmarks_[name]
                 # One picture at a time: a product of many rows is summed in another order.
@@ -218,6 +249,48 @@ class FeatureStack(ImageTransformer):
                 blocks.append(np.concatenate(rows))
         return np.concatenate(blocks, axis=1) / np.float32(np.sqrt(len(blocks)))
 
+    def look_closer(self, image: Image.Image, network: Network) -> Looks | None:
+        """Return the second look at a picture; None for a stack without one."""
+        check_is_fitted(self)
+        return None if self.finder_ is None else look_closer(image, network, self.finder_)
+
+    def split_columns(self, n_columns: int) -> dict[str, slice]:
+        """Return the columns of each part, of a row of ``n_columns``."""
+        check_is_fitted(self)
+        names = split_parts(self.parts)
+        widths = {name: found.mixing.shape[1] for name, found in self.landmarks_.items()}
+        if self.finder_ is not None:
+            widths |= {name: len(self.finder_.mean_) for name in names if name in SECOND}
+        n_rest = n_columns - sum(widths.values())  # of deep, if it is a part
+        columns, start = {}, 0
+        for name in names:
+            end = start + widths.get(name, n_rest)
+            columns[name], start = slice(start, end), end
+        return columns
+
+    def _look(self, images: Sequence[Image.Image], network: Network | None) -> list[Looks]:
+        if self.finder_ is None or network is None:
+            return []
+        return [look_closer(image, network, self.finder_) for image in images]
+
+    def _fit_finder(self, sources: Sequence[tuple[int, Any]], network: Network) -> SubjectFinder:
+        """Return a finder that has learnt from a few of the pictures, evenly taken."""
+        step = max(1, -(-len(sources) // N_FOR_SUBJECT))
+
+        def see(source: tuple[int, Any]) -> np.ndarray | None:
+            try:
+                return picture_cells(decode_batch([source])[0], network)
+            except UnreadableImageError:
+                return None
+
+        n_jobs = 1 if self.n_jobs is None else self.n_jobs
+        with threadpool_limits(1, "blas"):
+            seen = map_in_order(see, sources[::step], n_jobs=n_jobs)
+            maps = [cells for cells in seen if cells is not None]
+            if not maps:
+                raise UnreadableImageError("There is no image to learn from; give at least one.")
+            return SubjectFinder().fit(maps)
+
     def _check_arguments(self) -> None:
         split_parts(self.parts)
         check_number("FeatureStack", "n_sample", self.n_sample, 1, 100_000, integer=True)
@@ -225,7 +298,10 @@ class FeatureStack(ImageTransformer):
         check_number("FeatureStack", "random_state", self.random_state, 0, 2**63 - 1, integer=True)
 
     def _check_opened(self) -> None:
-        names = [name for name in split_parts(self.parts) if name != DEEP]
+        parts = split_parts(self.parts)
+        names = [name for name in parts if name in CLASSICAL]
+        if (self.finder_ is not None) != any(part in SECOND for part in parts):
+            raise InvalidArgument(f"finder_ must be of {self.parts!r}.")
         if not list(self.descriptors_) == list(self.landmarks_) == names:
             raise InvalidArgument(f"descriptors_ and landmarks_ must be of {self.parts!r}.")
         for name in names:
@@ -237,8 +313,8 @@ class FeatureStack(ImageTransformer):
             check_pool(kernel, rows)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        images = [Image.fromarray(pixels)]
-        return self.describe(images, _embed(images, self._open_network()))[0]
+        images, network = [Image.fromarray(pixels)], self._open_network()
+        return self.describe(images, _embed(images, network), self._look(images, network))[0]
 
     def _columns(self) -> list[Column]:
         columns = []
@@ -248,6 +324,10 @@ class FeatureStack(ImageTransformer):
                 assert network is not None
                 blank = np.zeros((1, network.size_px, network.size_px, 3), dtype=np.uint8)
                 n = network.run(blank).embedding.shape[1]
+            elif name in SECOND:
+                check_is_fitted(self)
+                assert self.finder_ is not None
+                n = len(self.finder_.mean_)
             else:
                 check_is_fitted(self)
                 n = self.landmarks_[name].mixing.shape[1]
@@ -255,9 +335,12 @@ class FeatureStack(ImageTransformer):
         return columns
 
     def _open_network(self) -> Network | None:
-        return Network(self.embedder) if DEEP in split_parts(self.parts) else None
+        is_deep = any(part not in CLASSICAL for part in split_parts(self.parts))
+        return Network(self.embedder) if is_deep else None
 
-    def _read_sample(self, X: Any, rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
+    def _read_sample(
+        self, sources: Sequence[tuple[int, Any]]
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the places and the pixels of the pictures to learn from."""
 
         def read(source: Any) -> np.ndarray | None:
@@ -267,7 +350,6 @@ class FeatureStack(ImageTransformer):
                 return None
 
         n_jobs = 1 if self.n_jobs is None else self.n_jobs
-        sources = draw_sources(X, self.n_sample, rng)
         pictures = map_in_order(read, sources, n_jobs=n_jobs)
         read_ones = [(i, p) for (i, _), p in zip(sources, pictures, strict=True) if p is not None]
         if not read_ones:
@@ -284,10 +366,13 @@ def _embed(images: Sequence[Image.Image], network: Network | None) -> np.ndarray
 def split_parts(parts: Any) -> tuple[str, ...]:
     """Return the names of the parts, in their order; refuse what is not one, or stands twice."""
     names = tuple(parts.split("+")) if isinstance(parts, str) else ()
+    if LOOKS in names:
+        at = names.index(LOOKS)
+        names = (*names[:at], DEEP, *SECOND, *names[at + 1 :])
     if not names or len(set(names)) < len(names) or not set(names) <= set(PART_NAMES):
         raise InvalidArgument(
-            f"features must be one or more of {', '.join(PART_NAMES)}, joined by '+', each once; "
-            f"got {parts!r}."
+            f"features must be one or more of {', '.join(PART_NAMES)}, joined by '+', each once, "
+            f"where {LOOKS} stands for the first four; got {parts!r}."
         )
     return names
 

@@ -63,11 +63,11 @@ class Earlier:
         }
         return self._catalogue.measured(row, arrays)
 
-    def row(self, file: str) -> np.ndarray | None:
-        """Return the row of a file (path, NUL, stamp), or None."""
-        if "rows" not in self._features or file not in self._rows:
+    def feature(self, name: str, file: str) -> np.ndarray | None:
+        """Return the row of a feature matrix for a file (path, NUL, stamp), or None."""
+        if name not in self._features or file not in self._rows:
             return None
-        return np.array(self._features["rows"][self._rows[file]])
+        return np.array(self._features[name][self._rows[file]])
 
     def close(self) -> None:
         """Let go of the catalogue."""

@@ -24,7 +24,7 @@ class MatrixWriter:
         """Write one more row."""
         if self._file is None:
             self._path, self._n_columns = self._draft.new(files.feature_file(self._name)), len(row)
-            self._file = open(self._path, "wb")  # noqa: SIM115  (closed by __exit__)
+            self._file = open(self._path, "wb")  # noqa: SIM115  (see close)
             self._write_header()
         self._file.write(np.ascontiguousarray(row, dtype="<f4").tobytes())
         self.n_rows += 1
@@ -33,6 +33,9 @@ class MatrixWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """Finish the file."""
         if self._file is not None:
             with self._file:

@@ -43,11 +43,10 @@ def build(work: Workspace) -> None:
     )
     work.built[NAME] = kinds
     confusions = count_confusions(table.kinds, said.kinds).items()
-    stacked = ["rows"] if work.built[rows.NAME].stack else []
     work.info |= {
         "n_kinds": len(kinds),
         "n_branches": len(branches) - 1,
-        "features": [*sorted(table.features), "attributes", *stacked],
+        "features": [*sorted(table.features), "attributes", *work.built[rows.NAME].list_files()],
         "confusions": [
             [kind, answer, n]
             for (kind, answer), n in sorted(confusions, key=lambda pair: (-pair[1], pair[0]))

@@ -10,6 +10,7 @@ from PIL import Image
 
 from fieldguide.collection import read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.features import Looks
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
@@ -44,10 +45,11 @@ class Sighting:
         network = self.models.network
         new = [window for window in windows if window not in self._seen]
         if new:
-            outputs = network.run(np.stack([network.crop(self.image, SIX[w]) for w in new]))
+            pixels = np.stack([network.crop(self.image, SIX[w]) for w in new])
+            outputs = network.run(pixels, cells=network.stride_px is not None)
             for k, window in enumerate(new):
-                logits = None if outputs.logits is None else outputs.logits[[k]]
-                self._seen[window] = Outputs(outputs.embedding[[k]], logits)
+                own = (None if part is None else part[[k]] for part in outputs)
+                self._seen[window] = Outputs(*own)  # type: ignore[arg-type]
         return [self._seen[window] for window in windows]
 
     def keep(self, name: str, compute: Callable[[], Value]) -> Value:
@@ -62,12 +64,19 @@ class Sighting:
         return measure_properties(np.asarray(self.image), self.image.size)[None]
 
     @cached_property
+    def looks(self) -> Looks | None:
+        """The second look; None in a guide without."""
+        stack = self.models.stack
+        return None if stack is None else stack.look_closer(self.image, self.models.network)
+
+    @cached_property
     def row(self) -> np.ndarray:
         """What it is compared by, (1, n_columns), as the specimens have theirs."""
         models = self.models
         embedding = self.see("whole")[0].embedding
         if models.stack is not None:
-            row = models.stack.describe([self.image], embedding)
+            looks = [] if self.looks is None else [self.looks]
+            row = models.stack.describe([self.image], embedding, looks)
         else:
             row = normalise_rows(embedding)
         if row.shape[1] != models.rows.shape[1]:

@@ -3,6 +3,7 @@
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
+from fieldguide.identify.contrast import Contrast, contrast_classes
 from fieldguide.identify.cost import relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
 from fieldguide.identify.graph import DecisionGraph
@@ -16,6 +17,7 @@ from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 __all__ = [
     "AttentionTreeClassifier",
     "ConfusionTreeClassifier",
+    "Contrast",
     "DAGSVMClassifier",
     "DecisionGraph",
     "GeneralizationBound",
@@ -25,6 +27,7 @@ __all__ = [
     "OneVsOneClassifier",
     "RelaxedHierarchyClassifier",
     "Step",
+    "contrast_classes",
     "generalization_bound",
     "relative_complexity",
     "trace_path",

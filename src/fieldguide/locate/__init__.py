@@ -1,11 +1,13 @@
 """Where in a picture its kind shows: regions, and classifiers that learn which of them matter.
 
+- :class:`SubjectFinder`: finds the :class:`Subject` of each picture, without labels
 - :func:`superpixels`: a picture cut into :class:`Regions`; :func:`to_regions` for a label map
 - :func:`region_words`, :func:`region_features`: what each region looks like, in numbers
 - :class:`RegionSelector`: learns from labels of pictures which regions make them positive
 - :class:`MISVM`, :class:`MILBoost`: what it is compared with, by the same interface
 - :func:`find_objects`: a :class:`Finding`, mask and boxes, from the scores of regions
 - :func:`border_contrast`: how far each region stands out from the border of the picture
+- :func:`follow_edges`: a coarse field over a picture, brought to the picture's edges
 - :func:`trace_outlines`: polygons around a mask, for drawing
 
 The same in a clip:
@@ -16,10 +18,12 @@ The same in a clip:
 - :func:`find_tubes`: a :class:`TubeFinding`, mask and a box in every frame
 """
 
+from fieldguide.features.subject_finder import Subject, SubjectFinder
 from fieldguide.locate.clip_descriptors import supervoxel_features
 from fieldguide.locate.contrast import border_contrast
 from fieldguide.locate.crane import CRANE
 from fieldguide.locate.descriptors import region_features, region_words
+from fieldguide.locate.edges import follow_edges
 from fieldguide.locate.finding import Finding, find_objects
 from fieldguide.locate.mi_svm import MISVM
 from fieldguide.locate.mil_boost import MILBoost
@@ -36,11 +40,14 @@ __all__ = [
     "MILBoost",
     "RegionSelector",
     "Regions",
+    "Subject",
+    "SubjectFinder",
     "Supervoxels",
     "TubeFinding",
     "border_contrast",
     "find_objects",
     "find_tubes",
+    "follow_edges",
     "region_features",
     "region_words",
     "superpixels",

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._check import InvalidArgument
 from fieldguide.features.bag_of_words import BagOfWords, soft_shares
 from fieldguide.features.codebook import nearest_words
-from fieldguide.features.network import MapNetwork
+from fieldguide.features.network import Network
 from fieldguide.features.transformer import iterate_images, shrink
 from fieldguide.locate.superpixels import Regions
 
@@ -65,16 +65,20 @@ def region_words(image: Any, regions: Regions, bag: BagOfWords) -> np.ndarray:
     return (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def region_features(image: Any, regions: Regions, network: MapNetwork) -> np.ndarray:
+def region_features(
+    image: Any, regions: Regions, network: Network, size_px: int | None = None
+) -> np.ndarray:
     """Return the network's features of each region, rows of length 1.
 
     Parameters
     ----------
     image : array, Pillow image or path
-        It is stretched to the network's square.
+        It is stretched to a square.
     regions : Regions
         Of the same picture.
-    network : MapNetwork
+    network : Network
+    size_px : int, optional
+        Side of the square; a larger one gives a finer map. The network's own by default.
 
     Returns
     -------
@@ -83,16 +87,16 @@ def region_features(image: Any, regions: Regions, network: MapNetwork) -> np.nda
     Examples
     --------
     >>> import numpy as np
-    >>> from fieldguide.features.network import MapNetwork
+    >>> from fieldguide.features.network import Network
     >>> from fieldguide.locate import region_features, superpixels
     >>> picture = np.random.default_rng(0).integers(0, 255, (60, 80, 3), dtype=np.uint8)
-    >>> region_features(picture, superpixels(picture, n_regions=9), MapNetwork()).shape
+    >>> region_features(picture, superpixels(picture, n_regions=9), Network()).shape
     (9, 1280)
     """
     pixels = _check_picture("region_features", image, regions)
-    side = network.size_px
+    side = size_px or network.size_px
     square = Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC)
-    cells = network.run(np.asarray(square)[None])[0]  # (rows, columns, channels)
+    cells = network.map(np.asarray(square)[None])[0]  # (rows, columns, channels)
     weights = cell_weights(regions.labels, regions.n_regions, *cells.shape[:2])
     rows = weights @ cells.reshape(-1, cells.shape[2])
     length = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -12,14 +12,35 @@ class Place:
     outline: Annotated[
         tuple[tuple[tuple[float, float], ...], ...], "rings of points (x, y); a second is a hole"
     ]
-    score: Annotated[float, "above 0 as a rule; larger is surer"]
+    score: Annotated[float, "what the piece adds to the margin"]
+
+
+@dataclass(frozen=True)
+class PartOfMargin:
+    """What one part of the features adds to the margin."""
+
+    part: Annotated[str, "deep, closer, subject, peaks, words, …, or constant"]
+    value: Annotated[float, "above 0 where it speaks for the kind"]
+    is_placed: Annotated[bool, "whether it is known where in the picture it comes from"]
+
+
+@dataclass(frozen=True)
+class FoundSubject:
+    """What stands out as the subject of a picture, whatever it is."""
+
+    box: Annotated[tuple[float, float, float, float], "x0, y0, x1, y1 in shares of the sides"]
+    confidence: Annotated[float, "0 to 1; a half is usual in the collection"]
+    n_pieces: Annotated[int, "of about the same strength; more than one may be several subjects"]
 
 
 @dataclass(frozen=True)
 class Located:
-    """Where in a picture a kind shows."""
+    """Where in a picture the key's decision for a kind comes from."""
 
     kind: Annotated[str, "name of the kind"]
-    score: Annotated[float, "of the picture"]
+    against: Annotated[str | None, "the kind that it is told from; null where none decides"]
+    score: Annotated[float, "margin of the key between the two, the sum of its parts"]
     share: Annotated[float, "of the picture that its places cover"]
-    places: Annotated[tuple[Place, ...], "the surest first, at least one"]
+    places: Annotated[tuple[Place, ...], "what adds most comes first; may be empty"]
+    parts: Annotated[tuple[PartOfMargin, ...], "exact; their sum is the score"] = ()
+    subject: Annotated[FoundSubject | None, "null for a network without a map"] = None

@@ -1,0 +1,132 @@
+"""Where a decision of the key comes from: what each place of a picture adds to its margin.
+
+A linear function of a row is a sum over the parts of the row, and a part that was pooled from cells
+of the network is a sum over cells (:mod:`fieldguide.features.looks`). Laid over the picture, these
+sums are a field whose total is the margin, but for parts without a place. The outline is drawn
+around where the field, a little smoothed, is largest inside the subject.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+from scipy import ndimage
+
+from fieldguide.chapters.places.records import FoundSubject, Located, PartOfMargin, Place
+from fieldguide.features import Look, Subject, sum_shares
+from fieldguide.identify import Contrast
+from fieldguide.locate import follow_edges, trace_outlines
+
+CANVAS_PX = 96  # longer side of the field
+SMOOTH = 0.04  # of the longer side: standard deviation
+CUT_SUBJECT = 0.25  # of the largest score, brought to the picture's edges
+CUT_FIELD = 0.5  # of the largest value inside the subject
+MOST_PLACES = 3
+LEAST_SHARE = 0.1  # of what the first place adds, that another must add
+_EDGE_PX, _EDGE_SMOOTHNESS = 6, 4e-3
+CONSTANT = "constant"
+
+
+class Field(NamedTuple):
+    """What each place of a picture adds to a margin."""
+
+    values: np.ndarray  # (height, width), exact; the sum is that of the placed parts
+    parts: tuple[PartOfMargin, ...]  # with the constant; the sum is the margin
+
+
+def share_margin(
+    contrast: Contrast,
+    row: np.ndarray,
+    columns: Mapping[str, slice],
+    looks: Mapping[str, Look],
+    size: tuple[int, int],
+) -> Field:
+    """Lay what each part of a row adds to a margin over a picture of width and height ``size``.
+
+    ``columns`` are those of each part, ``looks`` the cells of those parts that have any.
+    """
+    row = row.ravel()
+    scale = 1 / np.sqrt(len(columns))  # of each part in the row
+    placed, parts = [], []
+    for name, own in columns.items():
+        coef = contrast.coef[own]
+        value = float(coef @ row[own])
+        if name in looks:
+            placed.append((looks[name].area, looks[name].share_out(coef) * scale))
+        parts.append(PartOfMargin(name, value, name in looks))
+    parts.append(PartOfMargin(CONSTANT, contrast.intercept, False))
+    return Field(sum_shares(placed, fit_canvas(size)), tuple(parts))
+
+
+def outline_field(
+    field: np.ndarray, subject: Subject, image: Image.Image
+) -> tuple[list[np.ndarray], list[float]]:
+    """Return masks of the places that add most, inside the subject, and what each adds."""
+    height, width = field.shape
+    small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
+    smooth = ndimage.gaussian_filter(field, SMOOTH * max(field.shape), mode="nearest")
+    smooth = follow_edges(smooth, small, _EDGE_PX, _EDGE_SMOOTHNESS)
+    inside = np.where(outline_subject(subject, small), smooth, 0.0)
+    if inside.max() <= 0:
+        return [], []
+    pieces, n_pieces = ndimage.label(inside >= CUT_FIELD * inside.max())
+    added = ndimage.sum_labels(field, pieces, np.arange(1, n_pieces + 1))
+    order = [k for k in np.argsort(-added, kind="stable")[:MOST_PLACES] if added[k] > 0]
+    kept = [k for k in order if added[k] >= LEAST_SHARE * added[order[0]]]
+    return [pieces == k + 1 for k in kept], [float(added[k]) for k in kept]
+
+
+def outline_subject(subject: Subject, small: np.ndarray) -> np.ndarray:
+    """Return the mask of the subject at the edges of a picture; all of it where there is none."""
+    shape = small.shape[:2]
+    if subject.confidence <= 0:
+        return np.ones(shape, dtype=bool)
+    scores = _stretch(subject.scores, shape)
+    near = ndimage.binary_dilation(_stretch(subject.mask.astype(float), shape) > 0.5, iterations=4)
+    scores = follow_edges(scores, small, _EDGE_PX, _EDGE_SMOOTHNESS)
+    mask = (scores >= CUT_SUBJECT * scores[near].max()) & near
+    return mask if mask.any() else near
+
+
+def locate_margin(
+    image: Image.Image, subject: Subject, field: Field, kind: str, against: str
+) -> Located:
+    """Return the places of a picture that add most to a margin."""
+    masks, added = outline_field(field.values, subject, image)
+    places = tuple(_describe(mask, value) for mask, value in zip(masks, added, strict=True))
+    margin = sum(part.value for part in field.parts)
+    share = float(sum(mask.mean() for mask in masks))
+    return Located(
+        kind, against, round(margin, 4), round(share, 4), places, field.parts, describe(subject)
+    )
+
+
+def describe(subject: Subject) -> FoundSubject:
+    """Return what is told of a subject."""
+    x0, y0, x1, y1 = (round(float(side), 4) for side in subject.box)
+    return FoundSubject((x0, y0, x1, y1), round(subject.confidence, 4), len(subject.boxes))
+
+
+def fit_canvas(size: tuple[int, int]) -> tuple[int, int]:
+    """Return height and width of the field over a picture."""
+    scale = CANVAS_PX / max(size)
+    return max(8, round(size[1] * scale)), max(8, round(size[0] * scale))
+
+
+def _describe(mask: np.ndarray, value: float) -> Place:
+    ((rows, columns),) = ndimage.find_objects(mask.astype(np.int8))
+    height, width = mask.shape
+    sides = (
+        columns.start / width,
+        rows.start / height,
+        columns.stop / width,
+        rows.stop / height,
+    )
+    x0, y0, x1, y1 = (round(side, 4) for side in sides)
+    return Place((x0, y0, x1, y1), trace_outlines(mask), round(value, 4))
+
+
+def _stretch(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    picture = Image.fromarray(np.asarray(values, dtype=np.float32))
+    return np.asarray(picture.resize((shape[1], shape[0]), Image.Resampling.BILINEAR), np.float64)

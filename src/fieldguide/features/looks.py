@@ -1,0 +1,192 @@
+"""Looks at a picture: the middle square first, then its subject, found and seen closer.
+
+    deep      the first look: the middle square, at the size that the network was made for
+    closer    the second: the square around the subject, at the same size
+    subject   the whole picture at a finer scale, its cells averaged with the subject's scores
+    peaks     the same cells, the largest value of each channel
+
+Each is a part of the row by which pictures are compared, scaled to length 1. Each is pooled from
+cells, so that a linear function of a part is a sum over cells: with weights a(u) of sum 1,
+
+    w · p / ‖p‖ = Σ_u a(u) w·M(u) / ‖p‖,    p = Σ_u a(u) M(u),
+
+and for the peaks every channel counts for the cell where it is largest. Where a score comes from
+is therefore exact (:meth:`Look.share_out`).
+
+The subject is found by a :class:`~fieldguide.features.subject_finder.SubjectFinder`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from fieldguide.features.network import Box, Network, Outputs, fit_grid
+from fieldguide.features.subject_finder import Subject, SubjectFinder
+
+DEEP = "deep"
+CLOSER, SUBJECT, PEAKS = "closer", "subject", "peaks"
+SECOND = (CLOSER, SUBJECT, PEAKS)
+# The longer side of the finer look in units of the first one's: 384 px for a network of 224. Found
+# subjects get better up to twice the side, and names hardly; time grows with the square.
+FINER = 12 / 7
+MARGIN = 1.15  # side of the closer look in units of the subject's longer side
+
+
+class Look(NamedTuple):
+    """A part of a row, and the cells that it was pooled from."""
+
+    part: str
+    cells: np.ndarray  # (rows, columns, channels)
+    weights: np.ndarray | None  # (rows, columns) of sum 1; None: the largest of each channel
+    area: Box  # of the picture that the cells cover, in shares; a square may reach beyond it
+
+    def pool(self) -> np.ndarray:
+        """Return what the cells are together, (channels,)."""
+        flat = self.cells.reshape(-1, self.cells.shape[2])
+        return flat.max(axis=0) if self.weights is None else self.weights.ravel() @ flat
+
+    def share_out(self, coef: np.ndarray) -> np.ndarray:
+        """Return what each cell adds to coef · (the part, scaled to length 1), (rows, columns)."""
+        n_rows, n_columns, n_channels = self.cells.shape
+        flat = self.cells.reshape(-1, n_channels)
+        if self.weights is None:
+            winner = flat.argmax(axis=0)
+            of_channel = coef * flat[winner, np.arange(n_channels)]
+            added = np.bincount(winner, of_channel, minlength=len(flat))
+        else:
+            added = self.weights.ravel() * (flat @ coef)
+        length = max(float(np.linalg.norm(self.pool())), 1e-12)
+        return np.asarray(added, dtype=np.float64).reshape(n_rows, n_columns) / length
+
+
+class Looks(NamedTuple):
+    """The second look at one picture."""
+
+    cells: np.ndarray  # (rows, columns, channels) of the whole picture
+    subject: Subject
+    closer: Outputs  # of the square around the subject, a batch of one, with its cells
+    area: Box  # of that square, in shares of the picture
+
+    def as_parts(self) -> dict[str, Look]:
+        """Return the parts of a row by their names."""
+        assert self.closer.cells is not None
+        square = self.closer.cells[0]
+        scores = self.subject.scores
+        total = float(scores.sum())
+        # Where nothing looks like a subject, all cells count alike.
+        weights = scores / total if total > 0 else np.full_like(scores, 1 / scores.size)
+        whole = (0.0, 0.0, 1.0, 1.0)
+        return {
+            CLOSER: Look(CLOSER, square, _even(square), self.area),
+            SUBJECT: Look(SUBJECT, self.cells, weights, whole),
+            PEAKS: Look(PEAKS, self.cells, None, whole),
+        }
+
+
+def look_closer(image: Image.Image, network: Network, finder: SubjectFinder) -> Looks:
+    """Find the subject of an RGB picture, and look at it closer.
+
+    EmbedderError for a network without a map.
+    """
+    cells = picture_cells(image, network)
+    subject = finder.find(cells)
+    left, top, side = find_closer_square(subject.box, image.size)
+    outputs = network.run(crop_square(image, left, top, side, network.size_px)[None], cells=True)
+    width, height = image.size
+    area = (left / width, top / height, (left + side) / width, (top + side) / height)
+    return Looks(cells, subject, outputs, area)
+
+
+def first_look(outputs: Outputs, area: Box) -> Look:
+    """Return the first look as a part, from what the network said of it, with its cells."""
+    assert outputs.cells is not None
+    return Look(DEEP, outputs.cells[0], _even(outputs.cells[0]), area)
+
+
+def picture_cells(image: Any, network: Network) -> np.ndarray:
+    """Return the network's map of a whole picture, (rows, columns, channels).
+
+    Parameters
+    ----------
+    image : Pillow image or uint8 array of shape (height, width, 3)
+        It is stretched a little, so that its sides are whole numbers of cells.
+    network : Network
+        With a map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.features import picture_cells
+    >>> from fieldguide.features.network import Network
+    >>> picture_cells(np.zeros((300, 400, 3), dtype=np.uint8), Network()).shape
+    (9, 12, 1280)
+    """
+    if not isinstance(image, Image.Image):
+        image = Image.fromarray(np.asarray(image))
+    stride = network.stride_px or 1
+    n_rows, n_columns = fit_grid(image.size, round(FINER * network.size_px / stride))
+    size = (n_columns * stride, n_rows * stride)
+    pixels = np.asarray(image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
+    return network.map(pixels[None])[0]
+
+
+def find_closer_square(box: Box, size: tuple[int, int]) -> tuple[float, float, float]:
+    """Return left, top and side, in pixels, of the square around a box, inside the picture if it
+    can be; a square longer than a side of the picture reaches beyond both of its ends alike.
+    """
+    corners = np.array(box) * np.tile(size, 2)
+    side = min(MARGIN * float(max(corners[2:] - corners[:2])), float(max(size)))
+    middle = (corners[:2] + corners[2:]) / 2
+
+    def place(at: float, length: float) -> float:
+        return (length - side) / 2 if side > length else min(max(at - side / 2, 0), length - side)
+
+    return place(middle[0], size[0]), place(middle[1], size[1]), max(side, 1.0)
+
+
+def crop_square(
+    image: Image.Image, left: float, top: float, side: float, size_px: int
+) -> np.ndarray:
+    """Return a square of a picture at another size, uint8; black where it reaches beyond."""
+    right, bottom = min(left + side, image.width), min(top + side, image.height)
+    x, y = max(left, 0.0), max(top, 0.0)
+    scale = size_px / side
+    size = (max(1, round((right - x) * scale)), max(1, round((bottom - y) * scale)))
+    seen = image.resize(size, Image.Resampling.BICUBIC, box=(x, y, right, bottom), reducing_gap=2.0)
+    if size == (size_px, size_px):
+        return np.asarray(seen)
+    square = Image.new("RGB", (size_px, size_px))
+    square.paste(seen, (round((x - left) * scale), round((y - top) * scale)))
+    return np.asarray(square)
+
+
+def sum_shares(shares: Sequence[tuple[Box, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+    """Lay grids of shares over a picture; return their sum, (height, width), which keeps the total.
+
+    Each cell of a grid is spread over the pixels whose middles it covers. What lies beyond the
+    picture goes to the pixels next to it.
+    """
+    height, width = shape
+    total = np.zeros(shape)
+    for (x0, y0, x1, y1), grid in shares:
+        across = _spread(x0 * width, x1 * width, grid.shape[1], width)
+        down = _spread(y0 * height, y1 * height, grid.shape[0], height)
+        total += down.T @ grid @ across
+    return total
+
+
+def _spread(start: float, end: float, n_cells: int, n_pixels: int) -> np.ndarray:
+    """Return the share of each cell that each pixel of a side gets, (n_cells, n_pixels)."""
+    edges = np.clip(np.linspace(start, end, n_cells + 1), 0, n_pixels)
+    pixels = np.arange(n_pixels)
+    overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
+    weights = np.maximum(overlap, 0)
+    for cell in np.flatnonzero(weights.sum(axis=1) <= 0):  # beyond the picture
+        weights[cell, int(np.clip(edges[cell], 0, n_pixels - 1))] = 1
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _even(cells: np.ndarray) -> np.ndarray:
+    return np.full(cells.shape[:2], 1 / (cells.shape[0] * cells.shape[1]), dtype=np.float32)

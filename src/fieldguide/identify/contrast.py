@@ -1,0 +1,123 @@
+"""The linear function that decides between two classes, for every key whose functions are linear.
+
+    flat, one-vs-all    f_a − f_b
+    flat, one-vs-one    the function of the pair
+    a decision graph    the function of the node where the walk of the row leaves b behind
+
+A linear function of a row is a sum over its columns. What a column adds to the decision is exact,
+and where columns are sums over places of a picture, so is what a place adds.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fieldguide._check import InvalidArgument
+from fieldguide.identify.one_vs_all import OneVsAllClassifier
+from fieldguide.identify.path import LEFT, trace_path
+from fieldguide.svm import LinearFunctions, list_pairs
+
+
+class Contrast(NamedTuple):
+    """coef · x + intercept, above 0 where it speaks for ``winner``."""
+
+    winner: int  # places in ``classes_``
+    rival: int
+    coef: np.ndarray  # (n_features,) float64
+    intercept: float
+    node: int | None = None  # of the key's graph; None for flat keys
+
+    def evaluate(self, x: np.ndarray) -> float:
+        """Return the margin of one row."""
+        return float(self.coef @ np.asarray(x, dtype=np.float64).ravel() + self.intercept)
+
+
+def contrast_classes(
+    key: Any, x: np.ndarray, winner: int | None = None, rival: int | None = None
+) -> Contrast | None:
+    """Return the function that decides between two classes for a row.
+
+    Parameters
+    ----------
+    key : fitted classifier of :mod:`fieldguide.identify`
+    x : array of shape (n_features,) or (1, n_features)
+    winner, rival : int, optional
+        Places in ``classes_``; by default the most probable class, and the most probable other.
+
+    Returns
+    -------
+    Contrast, or None
+        None where no one linear function decides: with another kernel, and in a graph when the
+        walk of the row does not lead to the winner, or ends with both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import OneVsAllClassifier, contrast_classes
+    >>> X, y = np.repeat(np.eye(3), 4, axis=0), np.repeat(list("abc"), 4)
+    >>> key = OneVsAllClassifier(C=10.0).fit(X, y)
+    >>> found = contrast_classes(key, X[0], 0, 2)
+    >>> scores = key.decision_function(X[:1])[0]
+    >>> bool(np.isclose(found.evaluate(X[0]), scores[0] - scores[2]))
+    True
+    """
+    check_is_fitted(key)
+    row = np.atleast_2d(x)
+    if row.shape[0] != 1:
+        raise InvalidArgument(f"contrast_classes takes one row; got {row.shape[0]}.")
+    winner, rival = _choose(key, row, winner, rival)
+    graph = key.graph_
+    functions = key.functions_ if graph is None else graph.functions
+    if not isinstance(functions, LinearFunctions):
+        return None
+    coef = np.asarray(functions.coef, dtype=np.float64)
+    intercept = np.asarray(functions.intercept, dtype=np.float64)
+    if graph is not None:
+        return _contrast_in_graph(key, row, winner, rival)
+    if len(intercept) == 1:  # two classes, one function, positive for the second
+        scale = 2.0 if isinstance(key, OneVsAllClassifier) else 1.0  # its scores are −f and f
+        scale *= 1 if winner == 1 else -1
+        return Contrast(winner, rival, scale * coef[0], scale * intercept[0])
+    if isinstance(key, OneVsAllClassifier):
+        return Contrast(
+            winner, rival, coef[winner] - coef[rival], intercept[winner] - intercept[rival]
+        )
+    pairs = list_pairs(len(key.classes_))
+    low, high = sorted((winner, rival))
+    (p,) = np.flatnonzero((pairs[:, 0] == low) & (pairs[:, 1] == high))
+    sign = 1 if winner == high else -1
+    return Contrast(winner, rival, sign * coef[p], float(sign * intercept[p]))
+
+
+def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
+    functions = key.graph_.functions
+    decided = None
+    for step in trace_path(key, row):
+        lost = step.right if step.side == LEFT else step.left
+        if winner in lost:
+            return None
+        if rival in lost and decided is None:
+            decided = step
+    if decided is None:
+        return None
+    sign = -1 if decided.side == LEFT else 1
+    coef = np.asarray(functions.coef[decided.node], dtype=np.float64)
+    intercept = float(functions.intercept[decided.node])
+    return Contrast(winner, rival, sign * coef, sign * intercept, decided.node)
+
+
+def _choose(key: Any, row: np.ndarray, winner: int | None, rival: int | None) -> tuple[int, int]:
+    n_classes = len(key.classes_)
+    if winner is None or rival is None:
+        order = np.argsort(-key.predict_proba(row)[0], kind="stable").tolist()
+        if winner is None:
+            winner = next(k for k in order if k != rival)
+        if rival is None:
+            rival = next(k for k in order if k != winner)
+    if not (0 <= winner < n_classes and 0 <= rival < n_classes) or winner == rival:
+        raise InvalidArgument(
+            f"winner and rival must be two different places among {n_classes} classes; got "
+            f"{winner} and {rival}."
+        )
+    return winner, rival

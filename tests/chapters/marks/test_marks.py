@@ -118,7 +118,7 @@ def test_of_two_kinds_what_speaks_for_one_speaks_against_the_other():
     rng = np.random.default_rng(3)
     index = np.arange(12) % 2
     outputs = rng.normal(size=(12, 6000)) + 0.5 * index[:, None] * rng.normal(size=6000)
-    votes = fit_window_votes(outputs, index, 1)
+    votes = fit_window_votes(outputs, index, "network", 1)
     first, second = list_window_marks(votes, outputs, index, np.arange(12))
     assert [(m.word, m.weight, not m.lacks) for m in first] == [
         (m.word, m.weight, m.lacks) for m in second
@@ -354,6 +354,8 @@ def spoil(*keys, value):
         spoil("kinds", 0, "words", 0, "picture", value="pictures/marks/0.png"),
         spoil("kinds", 0, "path", value=[3]),
         spoil("bag", value={"parameters": {}}),
+        spoil("pool", value={"parameters": {}}),
+        spoil("pool", "model", "parameters", "kind", value="windows"),
     ],
 )
 def test_damaged_marks_are_one_sentence(small_guide, tmp_path, change):

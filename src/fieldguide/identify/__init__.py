@@ -3,9 +3,9 @@
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
-from fieldguide.identify.cost import relative_complexity
+from fieldguide.identify.cost import cost_of_classes, relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
-from fieldguide.identify.graph import DecisionGraph
+from fieldguide.identify.graph import ABSENT, BOTH, LEFT, RIGHT, DecisionGraph
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
@@ -14,6 +14,10 @@ from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
 __all__ = [
+    "ABSENT",
+    "BOTH",
+    "LEFT",
+    "RIGHT",
     "AttentionTreeClassifier",
     "ConfusionTreeClassifier",
     "DAGSVMClassifier",
@@ -25,6 +29,7 @@ __all__ = [
     "OneVsOneClassifier",
     "RelaxedHierarchyClassifier",
     "Step",
+    "cost_of_classes",
     "generalization_bound",
     "relative_complexity",
     "trace_path",

@@ -29,8 +29,7 @@ from fieldguide.chapters.marks.records import (
 from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
 from fieldguide.chapters.marks.words import KindWords
 from fieldguide.errors import GuideError
-from fieldguide.features import BagOfWords, ClassifierPool
-from fieldguide.features.bag_of_words import FoundWords
+from fieldguide.features import BagOfWords, ClassifierPool, FoundWords
 from fieldguide.features.network import N_CLASSES
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files

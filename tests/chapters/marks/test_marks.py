@@ -317,6 +317,21 @@ def test_a_picture_of_the_sample_votes_as_it_did(small_guide):
     assert sum(shown.is_shown for shown in seen.windows) > len(seen.windows) / 2
 
 
+def test_each_window_of_a_new_picture_is_looked_at_once(small_guide, blobs, monkeypatch):
+    looked, crop = [], Network.crop
+
+    def watch(network, image, box=SIX["whole"]):
+        looked.append(box)
+        return crop(network, image, box)
+
+    monkeypatch.setattr(Network, "crop", watch)
+    sighting = small_guide.look(blobs[0][1])
+    small_guide.identify([sighting])
+    for kind in ("disc", "square", "stripe"):
+        small_guide.find_marks(sighting, kind)
+    assert 1 < len(looked) == len(set(looked)) <= len(SIX)
+
+
 def test_kinds_are_found_by_how_a_person_writes_them(small_guide):
     assert small_guide.marks(" Disc ").kind == "disc"
     with pytest.raises(GuideError, match=r"No kind of this guide is called 'squire'. There is 'sq"):

@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from fieldguide._files import write_json
-from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
+from fieldguide.chapters.places.chapter import select_regions
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.network import Network
@@ -45,6 +45,7 @@ from fieldguide.locate import (
     superpixels,
 )
 from fieldguide.locate.contrast import stand_out
+from fieldguide.locate.finding import CUT_OFF
 from fieldguide.metrics.localization import overlaps
 
 CELLS = Path("out/bench/region_specimens")
@@ -124,10 +125,10 @@ def learn(make: Any, pictures: dict[str, Any], k: int, rng: np.random.Generator)
     rest = rng.permutation(np.flatnonzero(is_old & ~is_alike & (target != k)))
     others = np.concatenate([alike, rest])[:N_NEGATIVE]
     if make == "guide":
-        w, b = learn_function([bags[i] for i in own], [bags[i] for i in others])
-        return lambda rows: rows @ w + b
-    label = np.repeat([1, -1], [len(own), len(others)])
-    model = make().fit([bags[i] for i in (*own, *others)], label)
+        model = select_regions([bags[i] for i in own], [bags[i] for i in others])
+    else:
+        label = np.repeat([1, -1], [len(own), len(others)])
+        model = make().fit([bags[i] for i in (*own, *others)], label)
     return lambda rows: model.instance_scores([rows])[0]
 
 

@@ -16,8 +16,8 @@ from tests.features.contract import check_image_transformer, odd_images
 from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideError, ModelError
-from fieldguide.features import BagOfWords, draw_words_plate
-from fieldguide.features.bag_of_words import pick_different, pool_words, soft_shares
+from fieldguide.features import BagOfWords, FoundWords, draw_words_plate
+from fieldguide.features.bag_of_words import pick_different, soft_shares
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words, select_least
 from fieldguide.features.transformer import draw_sources
 from fieldguide.kernels import AdditiveKernelMap
@@ -250,7 +250,8 @@ def test_soft_shares_and_pooling_by_hand():
     np.testing.assert_allclose(share, [[0.731059, 0.268941], [0.5, 0.5]], rtol=1e-5)
     word = np.array([[0, 2], [1, 0]])
     x, y = np.array([0.2, 1.0]), np.array([0.9, 0.5])
-    row = pool_words(word, share, x, y, 3, ((1, 1), (2, 1)))
+    found = FoundWords(word, share, x, y, np.array([0.1, 0.1]))
+    row = found.histogram(3, ((1, 1), (2, 1)))
     expected = [1.231059, 0.5, 0.268941, 0.731059, 0, 0.268941, 0.5, 0.5, 0]
     np.testing.assert_allclose(row, np.array(expected) / 4, rtol=1e-5)
 

@@ -191,6 +191,57 @@ def test_outputs_keep_the_order_of_the_logits(blobs):
     assert (own[4] > 0.5).all()
 
 
+@pytest.mark.parametrize("windows", [None, ("centre", "whole")])
+def test_known_outputs_are_as_good_as_pictures(blobs, windows):
+    images = blobs[0][:5]
+    pool = ClassifierPool("outputs", windows=windows, n_jobs=1).fit(images)
+    outputs = DeepFeatures("logits", windows or "six", n_jobs=1).transform(images)
+    known = ClassifierPool("outputs", windows=windows).fit_outputs(outputs, pool.network_)
+    np.testing.assert_array_equal(known.transform_outputs(outputs), pool.transform(images))
+    np.testing.assert_array_equal(known.transform(images[:1]), pool.transform(images[:1]))
+    assert known.get_feature_names_out().tolist() == pool.get_feature_names_out().tolist()
+    copy = ClassifierPool.from_state(*known.to_state())
+    np.testing.assert_array_equal(copy.transform_outputs(outputs), pool.transform(images))
+
+
+def test_outputs_of_some_windows_are_those_columns():
+    outputs = np.random.default_rng(0).normal(size=(7, 6000)).astype(np.float32)
+    pool = ClassifierPool("outputs").fit_outputs(outputs, "a network")
+    some = ("bottom-right", "whole")
+    columns = np.concatenate([1000 * list(SIX).index(w) + np.arange(1000) for w in some])
+    np.testing.assert_array_equal(
+        pool.transform_outputs(outputs[:2, columns], some),
+        pool.transform_outputs(outputs)[:2, columns],
+    )
+
+
+def test_bad_outputs_are_one_sentence(noisy):
+    outputs = np.random.default_rng(0).normal(size=(4, 1000))
+    pool = ClassifierPool("outputs", windows=("centre",))
+    with pytest.raises(NotFittedError):
+        pool.transform_outputs(outputs)
+    pool.fit_outputs(outputs, "a network")
+    missing = outputs.copy()
+    missing[1, 5] = np.nan
+    for bad, message in (
+        (outputs[:, :-1], r"1,000 columns, .* windows centre, .* got shape \(4, 999\)"),
+        (outputs[0], r"got shape \(1000,\)"),
+        (outputs[:0], r"got shape \(0, 1000\)"),
+        (missing, "finite"),
+        (outputs.astype(str), "finite"),
+    ):
+        for ask in (pool.transform_outputs, lambda rows: pool.fit_outputs(rows, "a network")):
+            with pytest.raises(InvalidArgument, match=message):
+                ask(bad)
+    with pytest.raises(InvalidArgument, match=r"windows of .* must be one of"):
+        pool.transform_outputs(outputs, ("whole",))
+    clusters = ClassifierPool(n_clusters=1, n_jobs=1)
+    with pytest.raises(InvalidArgument, match="this one is of kind 'clusters'"):
+        clusters.fit_outputs(outputs, "a network")
+    with pytest.raises(InvalidArgument, match="this one is of kind 'clusters'"):
+        clusters.fit(*noisy).transform_outputs(outputs)
+
+
 def test_few_images_make_fewer_clusters():
     images, kinds = draw_noisy(0, n_per_kind=6)
     kept = [i for i, kind in enumerate(kinds) if kind != "disc"] + [0, 1]

@@ -64,6 +64,26 @@ def test_six_windows_are_crops_of_the_picture():
         assert np.corrcoef(row, alone)[0, 1] > 0.99
 
 
+def test_some_of_the_six_windows_by_name():
+    image = np.random.default_rng(0).integers(0, 255, (90, 120, 3), dtype=np.uint8)
+    six = DeepFeatures("logits", "six", n_jobs=1)
+    two = DeepFeatures("logits", ("bottom-left", "centre"), n_jobs=1)
+    kept = [list(SIX).index(window) for window in two.windows]
+    rows = six.transform([image]).reshape(6, 1000)[kept]
+    np.testing.assert_array_equal(two.transform([image])[0], rows.ravel())
+    names = six.get_feature_names_out().reshape(6, 1000)[kept]
+    assert two.get_feature_names_out().tolist() == names.ravel().tolist()
+
+
+def test_an_open_network_describes_the_same(blobs):
+    features, network = DeepFeatures("logits", ("centre", "whole"), n_jobs=1), Network()
+    images = [Image.fromarray(image) for image in blobs[0][:3]]
+    expected = features.transform(blobs[0][:3])
+    np.testing.assert_array_equal(features.describe(images, network), expected)
+    np.testing.assert_array_equal(features.describe(images), expected)
+    np.testing.assert_array_equal(features.describe(images[1:2], network), expected[1:2])
+
+
 def test_the_network_knows_what_it_sees():
     """Drawn mushrooms are mushrooms; a wrong channel order or scale would break that."""
     drawn = load_specimens(n_per_kind=4, size_px=200)
@@ -128,6 +148,10 @@ def test_the_graph_computes_what_the_weights_say():
     [
         ({"output": "hidden"}, "output of DeepFeatures must be one of"),
         ({"windows": "nine"}, "windows of DeepFeatures must be one of"),
+        ({"windows": ("centre", "attic")}, "windows of DeepFeatures must be one of"),
+        ({"windows": ("centre", "centre")}, "one or more different names"),
+        ({"windows": ()}, "one or more different names"),
+        ({"windows": 6}, "windows of DeepFeatures must be one of"),
         ({"batch_size": 0}, "batch_size of DeepFeatures must be a whole number"),
     ],
 )
@@ -179,6 +203,8 @@ def test_a_network_without_classes_has_no_logits(tmp_path):
     path = make_network(tmp_path / "m.onnx")
     with pytest.raises(EmbedderError, match="no output of 1000 ImageNet classes"):
         DeepFeatures("logits", embedder=path).transform([np.zeros((9, 9), np.uint8)])
+    with pytest.raises(EmbedderError, match="no output of 1000 ImageNet classes"):
+        DeepFeatures("logits").describe([Image.new("RGB", (9, 9))], Network(path))
 
 
 def test_bad_network_files_are_clear(tmp_path):

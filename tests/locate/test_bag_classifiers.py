@@ -9,7 +9,15 @@ from sklearn.base import clone
 
 from fieldguide.errors import FieldguideError, FieldguideWarning
 from fieldguide.kernels import KERNELS, AdditiveKernelMap
-from fieldguide.locate import CRANE, MISVM, MILBoost, RegionSelector, to_regions
+from fieldguide.locate import (
+    CRANE,
+    MISVM,
+    MILBoost,
+    RegionSelector,
+    find_objects,
+    to_regions,
+    to_supervoxels,
+)
 from fieldguide.locate.finding import score_bags
 from fieldguide.locate.kernel_bags import choose_clearly_better
 from fieldguide.locate.mil_boost import bin_columns, boost, log_likelihood, slopes
@@ -261,6 +269,52 @@ def test_both_sides_of_two_classes_can_be_looked_for():
         np.testing.assert_array_equal(one.region_scores, -other.region_scores)
     with pytest.raises(FieldguideError, match="as many as the 12 bags"):
         model.locate(bags, regions[:-1])
+
+
+def test_what_stands_out_is_found_as_find_objects_does():
+    bags, y, _ = draw_bags(12)
+    model = RegionSelector("linear").fit(bags, y)
+    regions = [to_regions(np.arange(len(bag))[None]) for bag in bags]
+    contrast = [np.linspace(0, 1, len(bag)) for bag in bags]
+    located = model.locate(bags, regions, contrast=contrast)
+    for found, scores, r, c in zip(
+        located, model.instance_scores(bags), regions, contrast, strict=True
+    ):
+        np.testing.assert_array_equal(found.mask, find_objects(r, scores, contrast=c).mask)
+    assert any(
+        (found.mask != plain.mask).any()
+        for found, plain in zip(located, model.locate(bags, regions), strict=True)
+    )
+    with pytest.raises(FieldguideError, match=r"contrast of .* as many as the 12 bags; got 11"):
+        model.locate(bags, regions, contrast=contrast[:-1])
+    clip = to_supervoxels(np.arange(len(bags[0]))[None, None])
+    with pytest.raises(FieldguideError, match="the regions of bag 0 are those of a clip"):
+        model.locate(bags[:1], [clip], contrast=contrast[:1])
+
+
+@pytest.mark.parametrize("estimator", [RegionSelector("linear"), MISVM("linear")])
+@pytest.mark.parametrize("classes", [(-1, 1), ("none", "owl", "wren")])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_linear_function_is_its_coefficients(estimator, classes, dtype):
+    bags, y, _ = draw_bags(24, classes=classes)
+    model = clone(estimator).fit([bag.astype(dtype) for bag in bags], y)
+    n_functions = 1 if len(classes) == 2 else 3
+    assert model.coef_.shape == (n_functions, 8)
+    assert model.intercept_.shape == (n_functions,)
+    assert model.coef_.dtype == model.intercept_.dtype == dtype
+    by_hand = bags[0] @ model.coef_.T + model.intercept_
+    by_hand = by_hand[:, 0] if n_functions == 1 else by_hand
+    np.testing.assert_allclose(model.instance_scores(bags[:1])[0], by_hand, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "hellinger", "rbf"])
+def test_other_kernels_have_no_coefficients(kernel):
+    model = RegionSelector(kernel, map_above=0)
+    assert not hasattr(model, "coef_")
+    model.fit(*draw_bags(12)[:2])
+    assert not hasattr(model, "coef_")
+    with pytest.raises(AttributeError, match=f"intercept_ .* fitted with '{kernel}'"):
+        _ = model.intercept_
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,26 @@ def test_nothing_above_the_threshold():
     assert none.score == -1
 
 
+@given(
+    arrays(np.float64, 12, elements=st.floats(-3, 3, width=16)),
+    arrays(np.float64, 12, elements=st.floats(0, 1, width=16)),
+    st.sampled_from([0.3, 0.6, 1.0]),
+)
+def test_what_scores_high_and_stands_out_is_found(scores, contrast, cut_off):
+    regions = to_regions(GRID)
+    found = find_objects(regions, scores, contrast=contrast, cut_off=cut_off)
+    standing = (scores - scores.min()) * (contrast + 0.2)
+    chosen = np.flatnonzero(standing >= cut_off * standing.max())
+    assert sorted(np.concatenate(found.pieces).tolist()) == chosen.tolist()
+    np.testing.assert_array_equal(found.mask, np.isin(GRID, chosen))
+    assert found.score == find_objects(regions, scores).score  # the contrast is no score
+    for box, score, piece in zip(found.boxes, found.box_scores, found.pieces, strict=True):
+        y, x = np.nonzero(np.isin(GRID, piece))
+        assert box.tolist() == [x.min(), y.min(), x.max() + 1, y.max() + 1]
+        alone = np.where(np.isin(np.arange(12), piece), scores, -9)
+        assert score == pytest.approx(find_objects(regions, alone).score)
+
+
 def test_a_single_region():
     found = find_objects(to_regions(np.zeros((4, 6), int)), np.array([0.5]))
     assert found.boxes.tolist() == [[0, 0, 6, 4]]
@@ -55,3 +75,7 @@ def test_a_single_region():
 def test_one_score_for_each_region():
     with pytest.raises(InvalidArgument, match=r"each of the 12 regions; got shape \(3,\)"):
         find_objects(to_regions(GRID), np.zeros(3))
+    with pytest.raises(
+        InvalidArgument, match=r"contrast .* each of the 12 regions; got shape \(3,"
+    ):
+        find_objects(to_regions(GRID), np.zeros(12), contrast=np.zeros(3))

@@ -41,6 +41,9 @@ def test_saved_and_opened_it_is_the_same(bags, name, n_classes):
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
     for one, other in zip(again.instance_scores(rows), model.instance_scores(rows), strict=True):
         np.testing.assert_array_equal(one, other)
+    if name == "linear":
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+        np.testing.assert_array_equal(again.intercept_, model.intercept_)
 
 
 @pytest.mark.parametrize("name", ["linear", "chi2", "mapped", "milboost", "crane"])

@@ -4,7 +4,7 @@ from fieldguide.describe.agglomerative import AgglomerativeTree
 from fieldguide.describe.attribute_detectors import AttributeDetectors
 from fieldguide.describe.attribute_tree import AttributeTree
 from fieldguide.describe.bernoulli_tree import BernoulliTree
-from fieldguide.describe.chain_files import load_chains, save_chains
+from fieldguide.describe.chain_files import load_chains, pack_chains, save_chains, unpack_chains
 from fieldguide.describe.tree import Tree
 from fieldguide.describe.wording import DescribedTree, describe_tree
 
@@ -17,5 +17,7 @@ __all__ = [
     "Tree",
     "describe_tree",
     "load_chains",
+    "pack_chains",
     "save_chains",
+    "unpack_chains",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide.describe.tree import Tree
+from fieldguide.describe.tree import Tree, find_depth
 
 MIN_SHARE = 0.7
 MIN_RISE = 0.25
@@ -46,6 +46,11 @@ class DescribedTree:
     words: tuple[tuple[str, ...], ...]
     sure: np.ndarray
     labels: np.ndarray
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Edges from the root to each node, (n_nodes,)."""
+        return find_depth(self.parent)
 
     def sentence(self, node: int) -> str:
         """Return the path to a node: ``"animal › winged › red cap"``; "" for the root."""

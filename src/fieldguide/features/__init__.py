@@ -1,6 +1,6 @@
 """Image to numbers: each column has a name and, where it has one, a window of the image."""
 
-from fieldguide.features.bag_of_words import BagOfWords
+from fieldguide.features.bag_of_words import BagOfWords, FoundWords, TooFewWindows
 from fieldguide.features.classifier_pool import ClassifierPool
 from fieldguide.features.clips import optical_flow, read_clip
 from fieldguide.features.color_histogram import ColorHistogram
@@ -20,15 +20,18 @@ from fieldguide.features.looks import (
 from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.subject_finder import Subject, SubjectFinder
-from fieldguide.features.words_plate import draw_words_plate
+from fieldguide.features.words import AttributeMatrix, WordModel
+from fieldguide.features.words_plate import draw_words_plate, pick_words
 
 __all__ = [
+    "AttributeMatrix",
     "BagOfWords",
     "ClassifierPool",
     "ColorHistogram",
     "DeepFeatures",
     "DenseSIFT",
     "FeatureStack",
+    "FoundWords",
     "Gist",
     "LocalBinaryPatterns",
     "Look",
@@ -37,12 +40,15 @@ __all__ = [
     "SpatialHOG",
     "Subject",
     "SubjectFinder",
+    "TooFewWindows",
+    "WordModel",
     "dense_sift",
     "draw_words_plate",
     "first_look",
     "hog",
     "look_closer",
     "optical_flow",
+    "pick_words",
     "picture_cells",
     "read_clip",
     "sum_shares",

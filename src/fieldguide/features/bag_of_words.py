@@ -251,8 +251,7 @@ class BagOfWords(ImageTransformer):
             raise InvalidArgument(f"n_patches_ must be at most {self.n_examples}, as n_examples.")
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        found = self.find_words(pixels)
-        return pool_words(found.word, found.share, found.x, found.y, self.n_words, self.pyramid)
+        return self.find_words(pixels).histogram(self.n_words, self.pyramid)
 
     def _columns(self) -> list[Column]:
         return [
@@ -324,6 +323,21 @@ class FoundWords(NamedTuple):
     y: np.ndarray  # (n_windows,) in shares of the height
     side: np.ndarray  # (n_windows,) of the window, in shares of the width
 
+    def histogram(self, n_words: int, pyramid: Sequence[tuple[int, int]] = ((1, 1),)) -> np.ndarray:
+        """Return the histograms of all cells of all grids, side by side, of sum 1, float32.
+
+        ``pyramid`` is that of :class:`BagOfWords`; the whole picture alone by default.
+        """
+        parts = []
+        for nx, ny in pyramid:
+            column = np.minimum((self.x * nx).astype(np.int64), nx - 1)
+            row = np.minimum((self.y * ny).astype(np.int64), ny - 1)
+            place = ((row * nx + column)[:, None] * n_words + self.word).ravel()
+            size = nx * ny * n_words
+            parts.append(np.bincount(place, weights=self.share.ravel(), minlength=size))
+        total = self.share.sum(dtype=np.float64) * len(pyramid)
+        return (np.concatenate(parts) / total).astype(np.float32)
+
 
 class Sample(NamedTuple):
     """Descriptors of windows with contrast, drawn from a few pictures."""
@@ -358,28 +372,6 @@ def soft_shares(distance: np.ndarray, radius: float) -> np.ndarray:
     """Return what each of the nearest words gets of a window, (n, k); rows sum to 1."""
     share = np.exp(-(distance - distance[:, :1]) / max(radius, 1e-6) ** 2)
     return share / share.sum(axis=1, keepdims=True)
-
-
-def pool_words(
-    word: np.ndarray,
-    share: np.ndarray,
-    x: np.ndarray,
-    y: np.ndarray,
-    n_words: int,
-    pyramid: Sequence[tuple[int, int]],
-) -> np.ndarray:
-    """Return the histograms of all cells of all grids, side by side, of sum 1.
-
-    ``x`` and ``y`` are the middles of the windows in shares of the picture's sides.
-    """
-    parts = []
-    for nx, ny in pyramid:
-        column = np.minimum((x * nx).astype(np.int64), nx - 1)
-        row = np.minimum((y * ny).astype(np.int64), ny - 1)
-        place = (row * nx + column)[:, None] * n_words + word
-        parts.append(np.bincount(place.ravel(), weights=share.ravel(), minlength=nx * ny * n_words))
-    total = share.sum(dtype=np.float64) * len(pyramid)
-    return (np.concatenate(parts) / total).astype(np.float32)
 
 
 def name_cell(x: int, y: int, nx: int, ny: int) -> str:

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from PIL import Image
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -37,23 +36,13 @@ from fieldguide.features._pool_training import (
     train_on_clusters,
     train_on_window,
 )
-from fieldguide.features.hog import hog
-from fieldguide.features.network import N_CLASSES, SIX, Box, Network
+from fieldguide.features._pool_windows import ELEVEN, HOG_COLUMNS, Sight
+from fieldguide.features.network import N_CLASSES, SIX, Network
 from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
+from fieldguide.features.vocabulary import class_names
 
 KINDS = ("clusters", "windows", "outputs")
-ELEVEN: dict[str, Box] = {
-    **SIX,
-    "left half": (0.0, 0.0, 0.5, 1.0),
-    "right half": (0.5, 0.0, 1.0, 1.0),
-    "top half": (0.0, 0.0, 1.0, 0.5),
-    "bottom half": (0.0, 0.5, 1.0, 1.0),
-    "very centre": (0.3, 0.3, 0.7, 0.7),
-}
-# HOG of a window: cells per side, pixels per side of a cell, and columns (blocks, cells, bins).
-_N_CELLS, _CELL_PX = 6, 8
-HOG_COLUMNS = (_N_CELLS - 1) ** 2 * 4 * 9
 
 
 class PoolPart(NamedTuple):
@@ -248,6 +237,57 @@ class ClassifierPool(ImageTransformer):
             )
         return self._look(sight, X, self.parts_)
 
+    def fit_outputs(self, outputs: Any, network: str) -> Self:
+        """Fit a pool of kind "outputs" to outputs that are known; no picture is looked at.
+
+        Parameters
+        ----------
+        outputs : array-like of shape (n_images, n_windows * 1000)
+            What ``DeepFeatures("logits", windows)`` gives for the pool's windows.
+        network : str
+            The name of the network that they come from.
+        """
+        self._check_outputs_alone()
+        windows = self._windows_of("outputs")
+        rows = _read_outputs(outputs, windows)
+        self.classes_, self.network_ = None, network
+        self.parts_ = [PoolPart("outputs", windows, class_names(), fit_maps(rows))]
+        return self
+
+    def transform_outputs(self, outputs: Any, windows: Sequence[str] | None = None) -> np.ndarray:
+        """Return what a pool of kind "outputs" makes of outputs that are known.
+
+        Parameters
+        ----------
+        outputs : array-like of shape (n_images, n_windows * 1000)
+            As for :meth:`fit_outputs`; from the network of the pool.
+        windows : sequence of str, optional
+            The windows that they are of, where those are not all of the pool, or in another order.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_windows * 1000), float32 in [0, 1]
+        """
+        check_is_fitted(self, "parts_")
+        self._check_outputs_alone()
+        (part,) = self.parts_
+        looked = part.windows if windows is None else tuple(windows)
+        for window in looked:
+            check_choice("ClassifierPool.transform_outputs", "windows", window, part.windows)
+        rows = _read_outputs(outputs, looked)
+        chosen = [part.windows.index(window) for window in looked]
+        shape = len(part.windows), N_CLASSES
+        maps = MonotoneMaps(*(field.reshape(shape)[chosen].ravel() for field in part.maps))
+        return maps.apply(rows)
+
+    def _check_outputs_alone(self) -> None:
+        self._check_arguments()
+        if self._kinds() != ("outputs",):
+            raise InvalidArgument(
+                'Outputs are all that a ClassifierPool of kind "outputs" needs; this one is of '
+                f"kind {self.kind!r} and must look at pictures."
+            )
+
     def _check_arguments(self) -> None:
         for kind in self._kinds():
             check_choice("ClassifierPool", "kind", kind, KINDS)
@@ -305,7 +345,7 @@ class ClassifierPool(ImageTransformer):
             return ("whole",)
         return tuple(self.windows or (ELEVEN if kind == "windows" else SIX))
 
-    def _sight(self, looks: dict[str, tuple[str, ...]]) -> "_Sight":
+    def _sight(self, looks: dict[str, tuple[str, ...]]) -> Sight:
         """Return what must be described of a picture for these windows of these kinds."""
         hog_windows = [w for kind in looks if kind != "outputs" for w in looks[kind]]
         network = None
@@ -318,11 +358,11 @@ class ClassifierPool(ImageTransformer):
                     f"The network {str(self.embedder)!r} has no output of {N_CLASSES} ImageNet "
                     'classes, which a pool of kind "outputs" is made of; give one that has.'
                 )
-        return _Sight(tuple(dict.fromkeys(hog_windows)), looks.get("outputs", ()), network)
+        return Sight(tuple(dict.fromkeys(hog_windows)), looks.get("outputs", ()), network)
 
     def _look(
         self,
-        sight: "_Sight",
+        sight: Sight,
         X: Collection | Iterable[Any],
         parts: Sequence[PoolPart] = (),
     ) -> np.ndarray:
@@ -340,14 +380,12 @@ class ClassifierPool(ImageTransformer):
         self,
         kind: str,
         windows: tuple[str, ...],
-        sight: "_Sight",
+        sight: Sight,
         rows: np.ndarray,
         index: np.ndarray | None,
     ) -> PoolPart:
         """Train the classifiers of one kind on descriptors of all images."""
         if kind == "outputs" or index is None or self.classes_ is None:
-            from fieldguide.features.vocabulary import class_names
-
             return PoolPart(kind, windows, class_names(), fit_maps(sight.outputs(rows)))
         labels = tuple(str(label) for label in self.classes_)
         n_jobs = 1 if self.n_jobs is None else self.n_jobs
@@ -381,40 +419,7 @@ class ClassifierPool(ImageTransformer):
         )
 
 
-class _Sight(NamedTuple):
-    """What is described of a picture: a row is the HOG of windows, then outputs of windows."""
-
-    hog_windows: tuple[str, ...]
-    output_windows: tuple[str, ...]
-    network: Network | None
-
-    def describe(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Return a row for each image, float32."""
-        parts = []
-        if self.hog_windows:
-            boxes = [ELEVEN[window] for window in self.hog_windows]
-            parts.append(np.stack([_describe_windows(image, boxes) for image in images]))
-        if self.network is not None:
-            crops = [
-                self.network.crop(image, ELEVEN[window])
-                for image in images
-                for window in self.output_windows
-            ]
-            logits = self.network.run(np.stack(crops)).logits
-            parts.append(np.asarray(logits, dtype=np.float32).reshape(len(images), -1))
-        return np.concatenate(parts, axis=1)
-
-    def hog(self, rows: np.ndarray, window: str) -> np.ndarray:
-        """Return the HOG of a window, (n, d) and contiguous."""
-        start = self.hog_windows.index(window) * HOG_COLUMNS
-        return np.ascontiguousarray(rows[:, start : start + HOG_COLUMNS])
-
-    def outputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return the outputs of all their windows, (n, n_windows * 1000)."""
-        return rows[:, len(self.hog_windows) * HOG_COLUMNS :]
-
-
-def _evaluate(part: PoolPart, sight: _Sight, rows: np.ndarray) -> np.ndarray:
+def _evaluate(part: PoolPart, sight: Sight, rows: np.ndarray) -> np.ndarray:
     """Return the values of a part's columns for described images."""
     if part.coef is None or part.intercept is None:
         return part.maps.apply(sight.outputs(rows))
@@ -427,21 +432,18 @@ def _evaluate(part: PoolPart, sight: _Sight, rows: np.ndarray) -> np.ndarray:
     return part.maps.apply(margins.reshape(len(rows), -1))
 
 
-def _describe_windows(image: Image.Image, boxes: Sequence[Box]) -> np.ndarray:
-    """Return the HOG of windows of a picture, one after the other, each scaled to a square."""
-    width, height = image.size
-    side_px = _N_CELLS * _CELL_PX
-    parts = []
-    for x0, y0, x1, y1 in boxes:
-        window = image.resize(
-            (side_px, side_px),
-            Image.Resampling.BILINEAR,
-            box=(x0 * width, y0 * height, x1 * width, y1 * height),
-            reducing_gap=2.0,
+def _read_outputs(outputs: Any, windows: Sequence[str]) -> np.ndarray:
+    """Return outputs in windows, finite numbers (n, n_windows * 1000)."""
+    rows = np.asarray(outputs)
+    wanted = len(windows) * N_CLASSES
+    if rows.ndim != 2 or not len(rows) or rows.shape[1] != wanted:
+        raise InvalidArgument(
+            f"outputs of ClassifierPool must have {wanted:,} columns, {N_CLASSES} for each of the "
+            f"windows {', '.join(windows)}, and a row for each image; got shape {rows.shape}."
         )
-        parts.append(hog(np.asarray(window), n_cells=(_N_CELLS, _N_CELLS), cell_px=_CELL_PX))
-    # Each block has length 1: rows of about length 1 give C the same meaning for every grid.
-    return np.concatenate(parts) / np.float32(_N_CELLS - 1)
+    if rows.dtype.kind not in "fiu" or not np.isfinite(rows).all():
+        raise InvalidArgument("outputs of ClassifierPool must be finite numbers; some are not.")
+    return rows
 
 
 def _read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from scipy.special import softmax
 
-from fieldguide._check import check_choice, check_number
+from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError
-from fieldguide.features.network import WINDOWS, Network
+from fieldguide.features.network import SIX, WINDOWS, Box, Network
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 
 OUTPUTS = ("embedding", "logits", "probabilities")
@@ -27,8 +28,9 @@ class DeepFeatures(ImageTransformer):
     ----------
     output : {"embedding", "logits", "probabilities"}
         The last two need a network with 1000 ImageNet outputs, such as the built-in one.
-    windows : {"whole", "six"}
-        Six windows are whole, centre and the four corners; their columns stand side by side.
+    windows : {"whole", "six"} or tuple of str
+        Six windows are whole, centre and the four corners; their columns stand side by side. A
+        tuple names some of them, such as ``("centre", "top-left")``.
     embedder : path, optional
         An ONNX file in place of the built-in EfficientNet-Lite0.
     batch_size : int
@@ -47,7 +49,7 @@ class DeepFeatures(ImageTransformer):
     def __init__(
         self,
         output: str = "embedding",
-        windows: str = "whole",
+        windows: str | tuple[str, ...] = "whole",
         embedder: str | os.PathLike | None = None,
         batch_size: int = 8,
         n_jobs: int | None = -1,
@@ -71,21 +73,38 @@ class DeepFeatures(ImageTransformer):
         ndarray of shape (n_images, n_columns), float32
         """
         network = self._network()
-        boxes = list(WINDOWS[self.windows].values())
 
         def process(batch: Sequence[Any]) -> np.ndarray:
-            images = decode_batch(batch)
-            pixels = np.stack([network.crop(image, box) for image in images for box in boxes])
-            return self._select(network.run(pixels)).reshape(len(batch), -1)
+            return self.describe(decode_batch(batch), network)
 
         return map_batches(process, X, batch_size=self.batch_size, n_jobs=self.n_jobs)
+
+    def describe(self, images: Sequence[Image.Image], network: Network | None = None) -> np.ndarray:
+        """Return the features of RGB pictures in memory, in this thread and in one batch.
+
+        ``network`` is one that is open already; without it, ``embedder`` is opened.
+        """
+        network = self._network(network)
+        boxes = self._boxes().values()
+        pixels = np.stack([network.crop(image, box) for image in images for box in boxes])
+        rows = self._select(network.run(pixels)).reshape(len(images), -1)
+        return np.asarray(rows, dtype=np.float32)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         return self.transform([pixels])[0]
 
     def _check_arguments(self) -> None:
         check_choice("DeepFeatures", "output", self.output, OUTPUTS)
-        check_choice("DeepFeatures", "windows", self.windows, tuple(WINDOWS))
+        if isinstance(self.windows, (tuple, list)):
+            for window in self.windows:
+                check_choice("DeepFeatures", "windows", window, tuple(SIX))
+            if not 0 < len(self.windows) == len(set(self.windows)):
+                raise InvalidArgument(
+                    "windows of DeepFeatures must be one or more different names, such as "
+                    f'("centre", "top-left"); got {self.windows!r}.'
+                )
+        else:
+            check_choice("DeepFeatures", "windows", self.windows, tuple(WINDOWS))
         check_number("DeepFeatures", "batch_size", self.batch_size, 1, 4096, integer=True)
 
     def _columns(self) -> list[Column]:
@@ -101,16 +120,21 @@ class DeepFeatures(ImageTransformer):
             names = list(class_names())
         return [
             Column(f"{window}: {name}", box)
-            for window, box in WINDOWS[self.windows].items()
+            for window, box in self._boxes().items()
             for name in names
         ]
 
-    def _network(self) -> Network:
+    def _boxes(self) -> dict[str, Box]:
+        if isinstance(self.windows, str):
+            return WINDOWS[self.windows]
+        return {window: SIX[window] for window in self.windows}
+
+    def _network(self, given: Network | None = None) -> Network:
         self._check_arguments()
-        network = Network(self.embedder)
+        network = given or Network(self.embedder)
         if self.output != "embedding" and not network.has_logits:
             raise EmbedderError(
-                f"The network {str(self.embedder)!r} has no output of 1000 ImageNet classes, so "
+                f"The network {network.name} has no output of 1000 ImageNet classes, so "
                 f'output={self.output!r} cannot be had from it; use output="embedding".'
             )
         return network

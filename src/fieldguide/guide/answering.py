@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.chapters import OPTIONAL
-from fieldguide.features.words import YES
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide.answer import (
     Answer,
     AnswerBranch,
@@ -17,8 +17,7 @@ from fieldguide.guide.couplets import leaf_classes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import KeyPath, PathStep
-from fieldguide.identify import trace_path
-from fieldguide.identify.cost import cost_of_classes
+from fieldguide.identify import cost_of_classes, trace_path
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide

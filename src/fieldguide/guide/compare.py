@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from fieldguide.errors import GuideError
-from fieldguide.metrics.trees import ancestor_matrix
+from fieldguide.metrics import ancestor_matrix
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldguide.guide.views import Couplet, Exemplar
-from fieldguide.identify import DecisionGraph
-from fieldguide.identify.graph import BOTH, LEFT, RIGHT
+from fieldguide.identify import BOTH, LEFT, RIGHT, DecisionGraph
 
 Ways = tuple[tuple[Exemplar, ...], ...]
 

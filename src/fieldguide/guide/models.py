@@ -12,9 +12,9 @@ import numpy as np
 from fieldguide._saving import Estimator, unpack
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
+from fieldguide.features import FeatureStack, WordModel
 from fieldguide.features.network import Network
-from fieldguide.features.stack import DEEP, FeatureStack
-from fieldguide.features.words import WordModel
+from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter

@@ -12,7 +12,7 @@ to a branch below it: the *held mass*. The meaning is the same whatever method g
 
 import numpy as np
 
-from fieldguide.metrics.trees import ancestor_matrix
+from fieldguide.metrics import ancestor_matrix
 
 _PRIOR = 1.0  # specimens, with the shares of the whole collection, that every node is given
 _BLOCK = 2048

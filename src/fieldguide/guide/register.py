@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from fieldguide.describe import DescribedTree
-from fieldguide.features.words import YES, AttributeMatrix
+from fieldguide.features import AttributeMatrix
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide import folder as files
 from fieldguide.guide import key, rows, specimens, trees, words
 from fieldguide.guide.catalogue import write_catalogue

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from fieldguide.describe import DescribedTree
-from fieldguide.describe.tree import find_depth
 from fieldguide.guide.views import Branch, Kind, Word
 
 N_EXEMPLARS = 12
@@ -60,7 +59,7 @@ def make_branches(
     parent, labels = described.parent, described.labels
     n_nodes = len(parent)
     children: list[list[int]] = [[] for _ in range(n_nodes)]
-    depth = find_depth(parent).tolist()
+    depth = described.depth.tolist()
     members = [np.flatnonzero(labels == node) for node in range(n_nodes)]
     here = [len(rows) for rows in members]
     for node in range(1, n_nodes):

@@ -32,13 +32,13 @@ from fieldguide.describe import (
     BernoulliTree,
     DescribedTree,
     describe_tree,
+    pack_chains,
+    unpack_chains,
 )
-from fieldguide.describe.chain_files import pack_chains, unpack_chains
-from fieldguide.describe.tree import find_depth
 from fieldguide.errors import FieldguideError
+from fieldguide.features import AttributeMatrix
 from fieldguide.features.properties import FORMAT_NAMES
-from fieldguide.features.vocabulary import load_vocabulary
-from fieldguide.features.words import YES, AttributeMatrix
+from fieldguide.features.vocabulary import YES, load_vocabulary
 from fieldguide.guide import specimens
 from fieldguide.guide import words as words_chapter
 from fieldguide.guide.placing import held_mass
@@ -187,7 +187,7 @@ def make_model(method: str, n: int, start: DescribedTree, seed: int, n_jobs: int
         "n_chains": N_CHAINS,
         "n_jobs": n_jobs,
         "random_state": seed,
-        "max_depth": max(15, int(find_depth(start.parent).max())),
+        "max_depth": max(15, int(start.depth.max())),
     }
     return (
         AttributeTree(**settings, **_PRIOR) if method == "attribute" else BernoulliTree(**settings)

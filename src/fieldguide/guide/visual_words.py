@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fieldguide.features import BagOfWords, FeatureStack
-from fieldguide.features.words_plate import pick_words
+from fieldguide.features import BagOfWords, FeatureStack, pick_words
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.views import VisualWord

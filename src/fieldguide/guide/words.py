@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from fieldguide.features.words import AttributeMatrix, WordModel
+from fieldguide.features import AttributeMatrix, WordModel
 from fieldguide.guide import annotation, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled

@@ -4,9 +4,9 @@ from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
 from fieldguide.identify.contrast import Contrast, contrast_classes
-from fieldguide.identify.cost import relative_complexity
+from fieldguide.identify.cost import cost_of_classes, relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
-from fieldguide.identify.graph import DecisionGraph
+from fieldguide.identify.graph import ABSENT, BOTH, LEFT, RIGHT, DecisionGraph
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
@@ -15,6 +15,10 @@ from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
 __all__ = [
+    "ABSENT",
+    "BOTH",
+    "LEFT",
+    "RIGHT",
     "AttentionTreeClassifier",
     "ConfusionTreeClassifier",
     "Contrast",
@@ -28,6 +32,7 @@ __all__ = [
     "RelaxedHierarchyClassifier",
     "Step",
     "contrast_classes",
+    "cost_of_classes",
     "generalization_bound",
     "relative_complexity",
     "trace_path",

@@ -83,7 +83,12 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[best]
 
     def locate(
-        self, bags: Sequence[Any], regions: Sequence[Regions | Supervoxels], target: Any = None
+        self,
+        bags: Sequence[Any],
+        regions: Sequence[Regions | Supervoxels],
+        target: Any = None,
+        *,
+        contrast: Sequence[np.ndarray] | None = None,
     ) -> list[Finding | TubeFinding]:
         """Return where the objects of a class are: scores, mask and boxes of each picture.
 
@@ -94,22 +99,33 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
             Where the rows of each bag lie in the picture.
         target : class, optional
             Which class to look for; ``classes_[1]`` of two by default.
+        contrast : sequence of arrays of shape (m_i,), optional
+            How far each region of a picture stands out from its border: what scores high and
+            stands out is found, as in a guide; see :func:`~fieldguide.locate.find_objects`.
         """
         scores = self.instance_scores(bags)
-        if len(regions) != len(scores):
-            raise InvalidArgument(
-                f"regions of {type(self).__name__}.locate must be as many as the {len(scores)} "
-                f"bags; got {len(regions)}."
-            )
+        for name, given in (("regions", regions), ("contrast", contrast)):
+            if given is not None and len(given) != len(scores):
+                raise InvalidArgument(
+                    f"{name} of {type(self).__name__}.locate must be as many as the {len(scores)} "
+                    f"bags; got {len(given)}."
+                )
         column = self._find_column(target)
         found: list[Finding | TubeFinding] = []
-        for places, values in zip(regions, scores, strict=True):
+        for i, (places, values) in enumerate(zip(regions, scores, strict=True)):
             turned = self._turn(values, column)
             score = float(self._score_bags(turned, np.array([0, len(turned)]))[0])
-            if isinstance(places, Supervoxels):
+            standing = None if contrast is None else contrast[i]
+            if not isinstance(places, Supervoxels):
+                objects = find_objects(places, turned, contrast=standing)
+                found.append(objects._replace(score=score))
+            elif standing is None:
                 found.append(find_tubes(places, turned)._replace(score=score))
             else:
-                found.append(find_objects(places, turned)._replace(score=score))
+                raise InvalidArgument(
+                    f"contrast of {type(self).__name__}.locate is for pictures, and the regions of "
+                    f"bag {i} are those of a clip; leave it out."
+                )
         return found
 
     def _check_opened(self) -> None:

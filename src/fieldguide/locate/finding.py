@@ -11,8 +11,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fieldguide._check import InvalidArgument
+from fieldguide.locate.contrast import stand_out
 from fieldguide.locate.superpixels import Regions
 from fieldguide.locate.supervoxels import Supervoxels
+
+CUT_OFF = 0.6  # the best of a few tried on drawn specimens
 
 
 class Finding(NamedTuple):
@@ -23,12 +26,19 @@ class Finding(NamedTuple):
     mask: np.ndarray  # (height, width) bool: the regions that were found
     boxes: np.ndarray  # (n_boxes, 4) int32: x0, y0, x1, y1, best first
     box_scores: np.ndarray  # (n_boxes,)
+    pieces: tuple[np.ndarray, ...]  # of each box, its regions
 
 
 def find_objects(
-    regions: Regions, scores: np.ndarray, *, threshold: float = 0.0, at_least_one: bool = True
+    regions: Regions,
+    scores: np.ndarray,
+    *,
+    threshold: float = 0.0,
+    at_least_one: bool = True,
+    contrast: np.ndarray | None = None,
+    cut_off: float = CUT_OFF,
 ) -> Finding:
-    """Return mask and boxes of the regions that score above a threshold.
+    """Return mask and boxes of the regions that score above a threshold, or that stand out.
 
     Regions that touch make one box. Where none is above the threshold, the best region is
     returned alone, with its score, unless ``at_least_one`` is false.
@@ -39,6 +49,13 @@ def find_objects(
     scores : ndarray of shape (n_regions,)
     threshold : float
     at_least_one : bool
+    contrast : ndarray of shape (n_regions,), optional
+        How far each region stands out from the border, by
+        :func:`~fieldguide.locate.border_contrast`. In place of the threshold it is then a share of
+        the picture's best that decides, in (score − least score) × (contrast + 0.2): this is what
+        a guide outlines.
+    cut_off : float
+        That share.
 
     Examples
     --------
@@ -50,6 +67,9 @@ def find_objects(
     ([[2, 0, 4, 2]], [1.6666666666666667], [[0, 0, 1, 1], [0, 0, 1, 0]])
     """
     scores, is_found = choose_regions("find_objects", regions, scores, threshold, at_least_one)
+    if contrast is not None:
+        standing = stand_out(scores, _check_contrast(contrast, regions))
+        is_found = standing >= cut_off * standing.max()
     pieces = connect(regions, is_found)
     boxes = np.array(
         [
@@ -60,8 +80,8 @@ def find_objects(
     ).reshape(-1, 4)
     box_scores = np.array([score_bag(scores[piece]) for piece in pieces])
     order = np.argsort(-box_scores, kind="stable")
-    mask = is_found[regions.labels]
-    return Finding(score_bag(scores), scores, mask, boxes[order], box_scores[order])
+    mask, ordered = is_found[regions.labels], tuple(pieces[j] for j in order)
+    return Finding(score_bag(scores), scores, mask, boxes[order], box_scores[order], ordered)
 
 
 def choose_regions(
@@ -114,3 +134,13 @@ def score_bags(scores: np.ndarray, start: np.ndarray) -> np.ndarray:
 def score_bag(scores: np.ndarray) -> float:
     """Return the score of one bag."""
     return float(score_bags(scores, np.array([0, len(scores)]))[0])
+
+
+def _check_contrast(contrast: np.ndarray, regions: Regions) -> np.ndarray:
+    contrast = np.asarray(contrast)
+    if contrast.shape != (regions.n_regions,):
+        raise InvalidArgument(
+            f"contrast of find_objects must have one number for each of the {regions.n_regions} "
+            f"regions; got shape {contrast.shape}."
+        )
+    return contrast

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import average_precision_score
+from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
@@ -171,6 +172,26 @@ class KernelBagClassifier(BagClassifier):
         ]
         self._functions = space.functions(coefs, [found.plane.intercept for found in best])
         self._space = space.without_rows()
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w of each function of the kernel "linear", (n_functions, n_features)."""
+        return self._linear_functions("coef_").coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """b of each function of the kernel "linear", (n_functions,)."""
+        return self._linear_functions("intercept_").intercept
+
+    def _linear_functions(self, wanted: str) -> LinearFunctions:
+        check_is_fitted(self)
+        kernel, functions = self._space.kernel, self._functions
+        if kernel != "linear" or not isinstance(functions, LinearFunctions):
+            raise AttributeError(
+                f"{wanted} of {type(self).__name__} is there for the kernel 'linear' alone; this "
+                f"one was fitted with {kernel!r}."
+            )
+        return functions
 
     def _count_functions(self) -> int:
         return len(self._functions.intercept)

@@ -28,6 +28,8 @@ class MISVM(KernelBagClassifier):
     Attributes
     ----------
     classes_ : ndarray
+    coef_, intercept_ : ndarray
+        With the kernel "linear", as those of :class:`RegionSelector`.
     weights_ : list of lists of ndarray
         For each function and positive training bag, 1 at the chosen region; not saved, nor are the
         next two.

@@ -62,6 +62,10 @@ class RegionSelector(KernelBagClassifier):
     Attributes
     ----------
     classes_ : ndarray
+    coef_ : ndarray of shape (n_functions, n_features)
+        With the kernel "linear", and of the type of the bags: a region h scores w·h + b. Two
+        classes have one function, which speaks for ``classes_[1]``, more have one for each class.
+    intercept_ : ndarray of shape (n_functions,)
     weights_ : list of lists of ndarray
         For each function, the weights of the regions of each positive training bag, in order. Like
         the three of the search that follow, it is not saved.

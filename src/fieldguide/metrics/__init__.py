@@ -2,9 +2,10 @@
 
 from fieldguide.metrics.accuracy import mean_class_accuracy
 from fieldguide.metrics.localization import corloc, localization_curve
-from fieldguide.metrics.trees import average_edge_error, locality, purity
+from fieldguide.metrics.trees import ancestor_matrix, average_edge_error, locality, purity
 
 __all__ = [
+    "ancestor_matrix",
     "average_edge_error",
     "corloc",
     "locality",

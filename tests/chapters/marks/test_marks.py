@@ -118,7 +118,7 @@ def test_of_two_kinds_what_speaks_for_one_speaks_against_the_other():
     rng = np.random.default_rng(3)
     index = np.arange(12) % 2
     outputs = rng.normal(size=(12, 6000)) + 0.5 * index[:, None] * rng.normal(size=6000)
-    votes = fit_window_votes(outputs, index, 1)
+    votes = fit_window_votes(outputs, index, "network", 1)
     first, second = list_window_marks(votes, outputs, index, np.arange(12))
     assert [(m.word, m.weight, not m.lacks) for m in first] == [
         (m.word, m.weight, m.lacks) for m in second
@@ -317,6 +317,21 @@ def test_a_picture_of_the_sample_votes_as_it_did(small_guide):
     assert sum(shown.is_shown for shown in seen.windows) > len(seen.windows) / 2
 
 
+def test_each_window_of_a_new_picture_is_looked_at_once(small_guide, blobs, monkeypatch):
+    looked, crop = [], Network.crop
+
+    def watch(network, image, box=SIX["whole"]):
+        looked.append(box)
+        return crop(network, image, box)
+
+    monkeypatch.setattr(Network, "crop", watch)
+    sighting = small_guide.look(blobs[0][1])
+    small_guide.identify([sighting])
+    for kind in ("disc", "square", "stripe"):
+        small_guide.find_marks(sighting, kind)
+    assert 1 < len(looked) == len(set(looked)) <= len(SIX)
+
+
 def test_kinds_are_found_by_how_a_person_writes_them(small_guide):
     assert small_guide.marks(" Disc ").kind == "disc"
     with pytest.raises(GuideError, match=r"No kind of this guide is called 'squire'. There is 'sq"):
@@ -354,6 +369,8 @@ def spoil(*keys, value):
         spoil("kinds", 0, "words", 0, "picture", value="pictures/marks/0.png"),
         spoil("kinds", 0, "path", value=[3]),
         spoil("bag", value={"parameters": {}}),
+        spoil("pool", value={"parameters": {}}),
+        spoil("pool", "model", "parameters", "kind", value="windows"),
     ],
 )
 def test_damaged_marks_are_one_sentence(small_guide, tmp_path, change):

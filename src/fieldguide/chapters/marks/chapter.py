@@ -29,10 +29,8 @@ from fieldguide.chapters.marks.records import (
 from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
 from fieldguide.chapters.marks.words import KindWords
 from fieldguide.errors import GuideError
-from fieldguide.features import BagOfWords
-from fieldguide.features.bag_of_words import FoundWords
+from fieldguide.features import BagOfWords, ClassifierPool, FoundWords
 from fieldguide.features.network import N_CLASSES
-from fieldguide.features.pool_maps import MonotoneMaps
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
@@ -66,7 +64,7 @@ class Marks(NamedTuple):
     """All marks of a guide, and what finds them in a new picture."""
 
     kinds: dict[str, KindMarks]
-    maps: MonotoneMaps | None  # of the outputs in windows; None without window marks
+    pool: ClassifierPool | None  # of the outputs in windows; None without window marks
     bag: BagOfWords | None  # None without visual words, or where they are those of the stack
     heat: np.ndarray | None  # (n_kinds, n_words − 1) what a window of a word adds to the heat
     uses_stack: bool
@@ -79,8 +77,8 @@ class Marks(NamedTuple):
     def see(self, sighting: Sighting, kind: str) -> SeenMarks:
         """Say which marks of a kind a new picture shows, and where."""
         seen: tuple[SeenMark, ...] = ()
-        if self.maps is not None:
-            seen = windows.see_window_marks(self.kinds[kind].windows, self.maps, sighting)
+        if self.pool is not None:
+            seen = windows.see_window_marks(self.kinds[kind].windows, self.pool, sighting)
         stack = sighting.models.stack
         bag = stack.descriptors_["words"] if self.uses_stack and stack is not None else self.bag
         heat = None
@@ -105,20 +103,21 @@ def build(work: Workspace) -> None:
     images = [_open_picture(work.draft.root, record) for record in records]
     arrays: dict[str, np.ndarray] = {"sample": sample.ids}
     marks: list[list[WindowMark]] = [[] for _ in sample.kinds]
-    logits = table.features.get("logits")
+    logits, pool = table.features.get("logits"), None
     if logits is not None and logits.shape[1] == N_CLASSES:
         known = read_known_windows(work.earlier.folder)
         measured = windows.measure_windows(work, images, names, known)
         outputs = np.hstack([np.asarray(logits[sample.ids]), measured])
-        votes = windows.fit_window_votes(outputs, sample.kind_of, work.n_jobs)
+        votes = windows.fit_window_votes(outputs, sample.kind_of, work.network.name, work.n_jobs)
         marks = windows.list_window_marks(votes, outputs, sample.kind_of, sample.ids)
-        arrays |= {"outputs": measured} | votes.maps._asdict()
+        parts, pool = _pack_model("pool", votes.pool)
+        arrays |= {"outputs": measured} | parts
     entries: list[dict[str, Any]] = [
         {"kind": kind, "windows": [mark.__dict__ for mark in own]}
         for kind, own in zip(sample.kinds, marks, strict=True)
     ]
     settings: dict[str, Any] = {
-        "kinds": entries, "files": names, "measured": windows.MEASURED, "bag": None
+        "kinds": entries, "files": names, "measured": windows.MEASURED, "pool": pool, "bag": None
     }  # fmt: skip
     work.progress("weighing visual words", 0, 1)
     own_bag = None if found.stack is None else found.stack.descriptors_.get("words")
@@ -128,7 +127,7 @@ def build(work: Workspace) -> None:
         arrays["heat"] = np.stack([own.heat for own in chosen])
         settings["bag"] = "stack"
         if own_bag is None and bag is not None:
-            parts, settings["bag"] = _pack_bag(bag)
+            parts, settings["bag"] = _pack_model("bag", bag)
             arrays |= parts
     files.write_model(work.draft, FILE, arrays, settings)
     for entry in entries:
@@ -262,29 +261,36 @@ def _write_heat(
     yield from map_in_order(write, rows, n_jobs=n_jobs)
 
 
-def _pack_bag(bag: BagOfWords) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    arrays, settings = bag.set_params(n_jobs=1).to_state()
-    return {f"bag_{name}": array for name, array in arrays.items()}, settings
+def _pack_model(
+    name: str, model: BagOfWords | ClassifierPool
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    arrays, settings = model.set_params(n_jobs=1).to_state()
+    return {f"{name}_{field}": array for field, array in arrays.items()}, settings
+
+
+def _find_arrays(name: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of a model among those of all."""
+    own = (field for field in arrays if field.startswith(f"{name}_"))
+    return {field.removeprefix(f"{name}_"): arrays[field] for field in own}
 
 
 def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n_specimens: int) -> Marks:
     """Return the marks from what was written; KeyError, ValueError, TypeError if damaged."""
     kinds = {str(entry["kind"]): _read_kind(entry, n_specimens) for entry in settings["kinds"]}
-    maps, bag, heat = None, None, None
-    if "centre" in arrays:
-        maps = MonotoneMaps(*(arrays[name] for name in MonotoneMaps._fields))
-        if any(array.shape != (len(WINDOWS) * N_CLASSES,) for array in maps):
-            raise ValueError("the maps of the windows have another length")
+    pool, bag, heat = None, None, None
+    if settings["pool"] is not None:
+        pool = ClassifierPool.from_state(_find_arrays("pool", arrays), settings["pool"])
+        if [part[:3] for part in pool.parts_] != [("outputs", WINDOWS, class_names())]:
+            raise ValueError("the pool is not one of outputs in six windows")
     uses_stack = settings["bag"] == "stack"
     if settings["bag"] is not None:
         heat = arrays["heat"]
         if not uses_stack:
-            own = {name[4:]: array for name, array in arrays.items() if name.startswith("bag_")}
-            bag = BagOfWords.from_state(own, settings["bag"])
+            bag = BagOfWords.from_state(_find_arrays("bag", arrays), settings["bag"])
         n_words = heat.shape[1] if bag is None else bag.n_words - 1
         if heat.shape != (len(kinds), n_words) or not np.isfinite(heat).all():
             raise ValueError("the weights of the words do not fit the kinds")
-    return Marks(kinds, maps, bag, heat, uses_stack)
+    return Marks(kinds, pool, bag, heat, uses_stack)
 
 
 def _read_kind(entry: dict[str, Any], n_specimens: int) -> KindMarks:

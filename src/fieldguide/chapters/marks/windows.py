@@ -1,10 +1,10 @@
 """Field marks from the network's own words: what it sees in windows of a kind's pictures.
 
-The 1000 ImageNet outputs in six windows of a picture, each column brought to [0, 1] as a
-:class:`~fieldguide.features.ClassifierPool` does, are features that vote in concert
-(:class:`~fieldguide.select.ConcertClassifier`), each kind against the rest. The features with the
-largest weights are the marks of the kind: "lynx in the bottom-right, cheetah in the centre; not
-german shepherd".
+The 1000 ImageNet outputs in six windows of a picture (:class:`~fieldguide.features.DeepFeatures`),
+each column brought to [0, 1] by a :class:`~fieldguide.features.ClassifierPool`, are features that
+vote in concert (:class:`~fieldguide.select.ConcertClassifier`), each kind against the rest. The
+features with the largest weights are the marks of the kind: "lynx in the bottom-right, cheetah in
+the centre; not german shepherd".
 
 The concert is small (k = 8) and leans on features that correlate with the kind on their own
 (p1 = 2). The classifier's own choice, about a hundred features of nearly equal weight, names
@@ -20,8 +20,8 @@ from PIL import Image
 
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks.records import SeenMark, WindowMark
+from fieldguide.features import ClassifierPool, DeepFeatures
 from fieldguide.features.network import N_CLASSES, SIX, Box, find_square
-from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide.journal import pack_row, unpack_row
 from fieldguide.guide.sighting import Sighting
@@ -38,7 +38,7 @@ N_SHOWN = 4  # specimens for each mark
 class WindowVotes(NamedTuple):
     """How the outputs of all windows vote for each kind; columns run over windows, then words."""
 
-    maps: MonotoneMaps
+    pool: ClassifierPool
     weights: np.ndarray  # (n_kinds, 6000)
     flips: np.ndarray  # (n_kinds, 6000) bool: the vote is 1 − value
 
@@ -55,14 +55,14 @@ def measure_windows(
     journal, or what is ``known``, is not measured again.
     """
     network, kept = work.network, work.journal.kept("windows")
+    features = DeepFeatures("logits", windows=MEASURED)
     rows = known | {name: unpack_row(kept[name]) for name in kept}
     todo = [i for i, name in enumerate(names) if name not in rows]
     n, n_done = len(names), len(names) - len(todo)
 
     def look(i: int) -> tuple[str, np.ndarray]:
         # One picture is one batch, so that the answer does not depend on the others.
-        crops = np.stack([network.crop(images[i], SIX[window]) for window in MEASURED])
-        return names[i], np.asarray(network.run(crops).logits, dtype=np.float32).ravel()
+        return names[i], features.describe([images[i]], network)[0]
 
     work.progress("looking for marks", n_done, n)
     for name, row in map_in_order(look, todo, n_jobs=work.n_jobs):
@@ -73,25 +73,27 @@ def measure_windows(
     return np.stack([rows[name] for name in names])
 
 
-def fit_window_votes(outputs: np.ndarray, index: np.ndarray, n_jobs: int) -> WindowVotes:
-    """Fit the concert of every kind to outputs (n, 6000) and the kind of each row."""
-    maps = fit_maps(outputs)
+def fit_window_votes(
+    outputs: np.ndarray, index: np.ndarray, network: str, n_jobs: int
+) -> WindowVotes:
+    """Fit the concert of every kind to outputs (n, 6000) of a network and the kind of each row."""
+    pool = ClassifierPool("outputs", n_jobs=1).fit_outputs(outputs, network)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # kinds of one specimen
         concert = ConcertClassifier(k=K, p1=P1, refit=None, n_jobs=n_jobs).fit(
-            maps.apply(outputs), index
+            pool.transform_outputs(outputs), index
         )
     weights, flips = concert.weights_, concert.flips_
     if weights.ndim == 1:  # of two kinds, what speaks for one speaks against the other
         weights, flips = np.stack([weights, weights]), np.stack([~flips, flips])
-    return WindowVotes(maps, weights, flips)
+    return WindowVotes(pool, weights, flips)
 
 
 def list_window_marks(
     votes: WindowVotes, outputs: np.ndarray, index: np.ndarray, ids: np.ndarray
 ) -> list[list[WindowMark]]:
     """Return the heaviest marks of each kind; ``ids`` are the specimens of the rows."""
-    values = votes.maps.apply(outputs)
+    values = votes.pool.transform_outputs(outputs)
     listed = []
     for kind, (weights, flips) in enumerate(zip(votes.weights, votes.flips, strict=True)):
         is_kind = index == kind
@@ -117,22 +119,20 @@ def list_window_marks(
 
 
 def see_window_marks(
-    marks: Sequence[WindowMark], maps: MonotoneMaps, sighting: Sighting
+    marks: Sequence[WindowMark], pool: ClassifierPool, sighting: Sighting
 ) -> tuple[SeenMark, ...]:
     """Say how much of each mark a new picture shows."""
     looked = sorted({window for mark in marks for window, _ in mark.windows}, key=WINDOWS.index)
     if not looked:
         return ()
-    every = maps.centre.reshape(len(WINDOWS), N_CLASSES).copy()
-    for window, outputs in zip(looked, sighting.see(*looked), strict=True):
-        every[WINDOWS.index(window)] = outputs.logits
-    values = maps.apply(every.ravel())
+    outputs = np.hstack([np.asarray(seen.logits) for seen in sighting.see(*looked)])
+    values = pool.transform_outputs(outputs, looked)
     place = {name: c for c, name in enumerate(class_names())}
     seen = []
     for mark in marks:
-        columns = [WINDOWS.index(w) * N_CLASSES + place[mark.word] for w, _ in mark.windows]
+        columns = [looked.index(w) * N_CLASSES + place[mark.word] for w, _ in mark.windows]
         weights = np.array([weight for _, weight in mark.windows])
-        vote = float(_average_votes(values[None, columns], weights, mark.lacks)[0])
+        vote = float(_average_votes(values[:, columns], weights, mark.lacks)[0])
         is_shown = vote >= (mark.typical + mark.elsewhere) / 2
         box = find_seen_box(mark.windows[0][0], *sighting.image.size)
         seen.append(SeenMark(mark, vote, is_shown, box))

@@ -26,8 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features import BagOfWords
-from fieldguide.features.bag_of_words import FoundWords, TooFewWindows, pool_words
+from fieldguide.features import BagOfWords, FoundWords, TooFewWindows
 from fieldguide.guide.visual_words import PATCH_PX
 from fieldguide.select import AdditiveKernelSelector
 
@@ -78,7 +77,7 @@ def find_words(bag: BagOfWords, images: Sequence[Image.Image], n_jobs: int) -> l
 
 def count_words(found: FoundWords, n_words: int) -> np.ndarray:
     """Return the histogram of a picture, (n_words − 1,); windows without contrast are left out."""
-    return pool_words(found.word, found.share, found.x, found.y, n_words, ((1, 1),))[:-1]
+    return found.histogram(n_words)[:-1]
 
 
 def choose_words(

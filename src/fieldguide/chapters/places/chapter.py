@@ -1,10 +1,10 @@
 """Where the marks of each kind are: learnt from its best examples, found in new images.
 
-A few exemplars of each kind are cut into regions. For each kind, region selection
-(:mod:`fieldguide.locate.alternation`) learns a linear function on regions that is above 0 somewhere
-in each of its exemplars and below 0 everywhere in those of other kinds, its look-alikes first.
-Regions that score high and stand out from the border of the picture
-(:mod:`fieldguide.locate.contrast`) are outlined. Nobody has drawn a box.
+A few exemplars of each kind are cut into regions. For each kind, a
+:class:`~fieldguide.locate.RegionSelector` learns a linear function on regions that is above 0
+somewhere in each of its exemplars and below 0 everywhere in those of other kinds, its look-alikes
+first. Regions that score high and stand out from the border of the picture
+(:func:`~fieldguide.locate.find_objects`) are outlined. Nobody has drawn a box.
 
 How much is looked at grows with the collection: 15 % of it, or 160 pictures if that is more, up
 to 6 exemplars of a kind and 2,400 in all, but never less than 3 of a kind; of very many kinds, the
@@ -13,6 +13,7 @@ largest.
 
 import json
 import shutil
+import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide._saving import Part, pack, unpack
+from fieldguide._saving import FLOATS, Array, Part, pack, unpack
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.chapters.places.regions import (
     CutPicture,
@@ -30,19 +31,21 @@ from fieldguide.chapters.places.regions import (
     open_cutter,
     unpack_regions,
 )
-from fieldguide.errors import GuideError
+from fieldguide.errors import FieldguideWarning, GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide import register, specimens
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
-from fieldguide.locate import Regions, to_regions, trace_outlines
-from fieldguide.locate.alternation import draw_weights, select_regions
-from fieldguide.locate.contrast import stand_out
-from fieldguide.locate.finding import connect, score_bag
-from fieldguide.locate.region_problem import RowProblem
-from fieldguide.locate.simplex import find_caps
-from fieldguide.svm.functions import LINEAR, LinearFunctions
+from fieldguide.locate import (
+    Finding,
+    Regions,
+    RegionSelector,
+    find_objects,
+    to_regions,
+    trace_outlines,
+)
+from fieldguide.svm import LinearFunctions
 
 NAME = "places"
 ANSWER = Located
@@ -52,12 +55,17 @@ SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
 N_BASIS, N_FOR_BASIS = 256, 3000  # directions that rows are seen in; rows that these are found from
 N_NEGATIVE = 32  # pictures of other kinds that a kind is told from, half of them of look-alikes
-CAP, C = 1 / 3, 1.0  # these and the next two: the best of a few tried on drawn specimens
+CAP, C = 1 / 3, 1.0  # these and the next: the best of a few tried on drawn specimens
 POSITIVE = 8.0  # what all exemplars of a kind cost together, in units of C
-CUT_OFF = 0.6  # of the best region of a picture, in score times contrast
 MOST_PLACES = 4  # in one picture
 LEAST_SHARE = 0.01  # of the picture that a second place must cover
-_FUNCTIONS = Part(LinearFunctions, LINEAR)
+_FUNCTIONS = Part(
+    LinearFunctions,
+    {
+        "coef": Array(FLOATS, "n_functions", "n_features"),
+        "intercept": Array(FLOATS, "n_functions"),
+    },
+)
 _UNIT = 1000  # outlines are stored in thousandths of width and height
 
 
@@ -147,15 +155,13 @@ def choose_negatives(kind: Kind, pictures: dict[str, list[str]], seed: int) -> l
 
 def find_places(kind: str, regions: Regions, scores: np.ndarray, contrast: np.ndarray) -> Located:
     """Return the connected pieces of the regions that score high and stand out; never none."""
-    standing = stand_out(scores, contrast)
-    is_found = standing >= CUT_OFF * standing.max()
+    found = find_objects(regions, scores, contrast=contrast)
     total = regions.labels.size
-    pieces = sorted(connect(regions, is_found), key=lambda piece: -score_bag(scores[piece]))
-    shares = [float(regions.areas[piece].sum() / total) for piece in pieces]
+    shares = [float(regions.areas[piece].sum() / total) for piece in found.pieces]
     kept = [j for j, share in enumerate(shares) if j == 0 or share >= LEAST_SHARE][:MOST_PLACES]
-    places = tuple(_describe(regions, pieces[j], score_bag(scores[pieces[j]])) for j in kept)
+    places = tuple(_describe(regions, found, j) for j in kept)
     covered = round(sum(shares[j] for j in kept), 4)
-    return Located(kind, round(score_bag(scores), 4), covered, places)
+    return Located(kind, round(found.score, 4), covered, places)
 
 
 def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
@@ -215,47 +221,49 @@ def _learn(
 ) -> PlaceModel | None:
     """Learn the function of each kind, and find its places in its own exemplars."""
 
-    def learn(question: tuple[str, list[str]]) -> tuple[Any, list[tuple[str, Located]]] | None:
+    def learn(
+        question: tuple[str, list[str]],
+    ) -> tuple[LinearFunctions, list[tuple[str, Located]]] | None:
         kind, others = question
         own = [bags.rows[picture] for picture in pictures[kind] if picture in bags.labels]
         negative = [bags.rows[picture] for picture in others if picture in bags.labels]
         if not own or not negative:
             return None
-        function = learn_function(own, negative)
+        selector = select_regions(own, negative)
         shown = []
         for picture in dict.fromkeys(pictures[kind]):
             if picture in bags.labels:
-                scores = bags.rows[picture] @ function[0] + function[1]
+                (scores,) = selector.instance_scores([bags.rows[picture]])
                 regions = to_regions(bags.labels[picture])
                 found = find_places(kind, regions, scores, bags.contrast[picture])
                 shown.append((picture, found))
-        return (bags.basis @ function[0], function[1]), shown
+        return LinearFunctions(selector.coef_ @ bags.basis.T, selector.intercept_), shown
 
     known, functions, of_picture = [], [], {}
-    answers = map_in_order(learn, questions, n_jobs=work.n_jobs)
-    for k, ((kind, _), answer) in enumerate(zip(questions, answers, strict=True), start=1):
-        if answer is not None:
-            known.append(kind)
-            functions.append(answer[0])
-            of_picture.update(answer[1])
-        work.progress("learning where marks are", k, len(questions))
+    with warnings.catch_warnings():
+        # A search that ends early points at the regions that it has found by then.
+        warnings.simplefilter("ignore", FieldguideWarning)
+        answers = map_in_order(learn, questions, n_jobs=work.n_jobs)
+        for k, ((kind, _), answer) in enumerate(zip(questions, answers, strict=True), start=1):
+            if answer is not None:
+                known.append(kind)
+                functions.append(answer[0])
+                of_picture.update(answer[1])
+            work.progress("learning where marks are", k, len(questions))
     if not functions:
         return None
-    coef = np.stack([w for w, _ in functions]).astype(np.float32)
-    intercept = np.array([b for _, b in functions], dtype=np.float32)
+    coef = np.concatenate([function.coef for function in functions])
+    intercept = np.concatenate([function.intercept for function in functions])
     return PlaceModel(tuple(known), LinearFunctions(coef, intercept), of_picture)
 
 
-def learn_function(
+def select_regions(
     positive: Sequence[np.ndarray], negative: Sequence[np.ndarray]
-) -> tuple[np.ndarray, float]:
-    """Return w and b of the function that region selection learns from two lists of bags."""
-    start = np.concatenate([[0], np.cumsum([len(rows) for rows in positive])])
-    problem = RowProblem(np.concatenate([*positive, *negative]), start)
-    problem.price(C * POSITIVE / len(positive), C)
-    caps = find_caps(start, CAP)
-    plane = select_regions(problem, caps, draw_weights(start, caps, None)).plane
-    return plane.coef, plane.intercept
+) -> RegionSelector:
+    """Return what has learnt which regions tell the bags of a kind from others."""
+    selector = RegionSelector("linear", C=C * POSITIVE / len(positive), C_negative=C, cap=CAP)
+    is_own = np.repeat([True, False], [len(positive), len(negative)])
+    return selector.fit([*positive, *negative], is_own)
 
 
 def _take_turns(lists: Sequence[list[str]], rng: np.random.Generator) -> list[str]:
@@ -266,15 +274,13 @@ def _take_turns(lists: Sequence[list[str]], rng: np.random.Generator) -> list[st
     return list(dict.fromkeys(turns))
 
 
-def _describe(regions: Regions, piece: np.ndarray, score: float) -> Place:
+def _describe(regions: Regions, found: Finding, j: int) -> Place:
     height, width = regions.labels.shape
-    low, high = regions.boxes[piece, :2].min(axis=0), regions.boxes[piece, 2:].max(axis=0)
     is_inside = np.zeros(regions.n_regions, bool)
-    is_inside[piece] = True
-    sides = np.array([width, height])
-    box = np.concatenate([low / sides, high / sides]).round(4).tolist()
+    is_inside[found.pieces[j]] = True
+    box = (found.boxes[j] / (width, height, width, height)).round(4).tolist()
     outline = trace_outlines(is_inside[regions.labels])
-    return Place((box[0], box[1], box[2], box[3]), outline, round(score, 4))
+    return Place((box[0], box[1], box[2], box[3]), outline, round(float(found.box_scores[j]), 4))
 
 
 def _digest(network: str, seed: int, *parts: Any) -> str:

@@ -412,8 +412,8 @@ class Guide:
         """Say where the ONNX file is that the guide was built with."""
         self._models.use_embedder(path)
 
-    def locate(self, images: Iterable[Any], kind: str | None = None) -> "list[Located]":
-        """Say where in new images a kind shows: outlines, boxes and scores.
+    def locate(self, images: Iterable[Any], kind: str | None = None) -> "list[Located | None]":
+        """Say where in new images the key's decision for a kind comes from.
 
         Parameters
         ----------
@@ -424,29 +424,19 @@ class Guide:
         Returns
         -------
         list of Located
-            Coordinates are shares of the width and the height.
+            Coordinates are shares of the width and the height. None in place of an image where
+            no one linear function decides between the kind and the next likely one.
         """
         places = self._models.part("places")
-        unknown = GuideError(
-            "This guide does not know where marks are: it has fewer than two kinds, was built "
-            "by an earlier version, or with a network without a map; build it again."
-        )
         if places is None:
-            raise unknown
-        wanted = None if kind is None else self.find_kind(kind)
-        if wanted is not None and wanted not in places.kinds:
             raise GuideError(
-                f"The guide has not looked for the marks of {wanted!r}: of very many kinds only "
-                "the largest are looked at."
+                "This guide does not know where its answers come from: it has fewer than two "
+                "kinds, was built without marks, by an earlier version, or with a network without "
+                "a map; build it again."
             )
-        found = []
-        for sighting in map(self.look, images):
-            cut = places.cut(sighting)
-            if cut is None:
-                raise unknown
-            name = wanted or next(k for k, _ in sighting.kinds if k in places.kinds)
-            found.append(places.locate(cut, name))
-        return found
+        wanted = None if kind is None else self.find_kind(kind)
+        sightings = map(self.look, images)
+        return [places.locate(each, wanted or each.kinds[0].name) for each in sightings]
 
     def located(self, i: int) -> "Located | None":
         """Return where the mark of its kind is on a specimen; None if it was not looked at."""

@@ -36,6 +36,7 @@ class Answers(NamedTuple):
 
     kinds: list[str | None]
     sure: list[float | None]
+    key: Any = None  # None with fewer than two kinds
 
 
 def build(work: Workspace) -> None:
@@ -78,4 +79,4 @@ def train_key(
         probability = key.predict_proba(X[unlabelled])
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
-    return key, held_out, said
+    return key, held_out, said._replace(key=key)

@@ -28,7 +28,6 @@ from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import FeatureStack, Looks
 from fieldguide.features.network import N_CLASSES
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
-from fieldguide.features.transformer import shrink
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
 from fieldguide.guide.earlier import Earlier
@@ -292,10 +291,16 @@ def _learn_stack(parts: str, work: Workspace) -> FeatureStack:
     if parts == LOOKS:
         # A few are enough, and small ones: they are all in memory at once.
         drawn = np.random.default_rng(work.seed).permutation(n)[:N_FOR_SUBJECT]
-        few = (shrink(_read(work, int(i)), _SMALL_PX) for i in np.sort(drawn))
+        few = (_shrink(_read(work, int(i))) for i in np.sort(drawn))
         return _new_stack(parts, work).fit(few, network=work.network)
     images = (_read(work, i) for i in range(n))
     return _new_stack(parts, work).fit(images, network=work.network)
+
+
+def _shrink(image: Image.Image) -> Image.Image:
+    small = image.copy()
+    small.thumbnail((_SMALL_PX, _SMALL_PX))
+    return small
 
 
 def _new_stack(parts: str, work: Workspace) -> FeatureStack:

@@ -1,133 +1,119 @@
-"""Where the marks of each kind are: learnt from its best examples, found in new images.
+"""Where the answer comes from: the places of a picture that add most to the decision of the key.
 
-A few exemplars of each kind are cut into regions. For each kind, a
-:class:`~fieldguide.locate.RegionSelector` learns a linear function on regions that is above 0
-somewhere in each of its exemplars and below 0 everywhere in those of other kinds, its look-alikes
-first. Regions that score high and stand out from the border of the picture
-(:func:`~fieldguide.locate.find_objects`) are outlined. Nobody has drawn a box.
+The key decides between a kind and the next likely one by a linear function, and that function is
+a sum over places of the picture (:mod:`fieldguide.chapters.places.evidence`). For new images this
+is done when they are identified, for a few exemplars of each kind when a guide is built, for its
+plates. Nobody has drawn a box: the subject is found as in the second look.
 
-How much is looked at grows with the collection: 15 % of it, or 160 pictures if that is more, up
-to 6 exemplars of a kind and 2,400 in all, but never less than 3 of a kind; of very many kinds, the
+How many exemplars are looked at grows with the collection: 15 % of it, or 160 pictures if that is
+more, up to 6 of a kind and 2,400 in all, but never less than 3 of a kind; of very many kinds, the
 largest.
 """
 
 import json
 import shutil
-import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide._saving import FLOATS, Array, Part, pack, unpack
-from fieldguide.chapters.places.records import Located, Place
-from fieldguide.chapters.places.regions import (
-    CutPicture,
-    cut_missing,
-    open_cutter,
-    unpack_regions,
+from fieldguide._saving import Estimator, OrNone, pack, unpack
+from fieldguide.chapters.places.evidence import locate_margin, share_margin
+from fieldguide.chapters.places.records import FoundSubject, Located, PartOfMargin, Place
+from fieldguide.errors import GuideError, UnreadableImageError
+from fieldguide.features import (
+    FeatureStack,
+    Looks,
+    SubjectFinder,
+    first_look,
+    look_closer,
+    picture_cells,
 )
-from fieldguide.errors import FieldguideWarning, GuideError
+from fieldguide.features.network import WHOLE, Network, Outputs, find_square
+from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
-from fieldguide.guide import register, specimens
+from fieldguide.guide import key as key_chapter
+from fieldguide.guide import register, rows, specimens
+from fieldguide.guide.measure import LARGE_PX
+from fieldguide.guide.rows import Rows
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
-from fieldguide.locate import (
-    Finding,
-    Regions,
-    RegionSelector,
-    find_objects,
-    to_regions,
-    trace_outlines,
-)
-from fieldguide.svm import LinearFunctions
+from fieldguide.identify import contrast_classes
 
 NAME = "places"
 ANSWER = Located
 FILE = "models/places"
-VERSION = 1  # raise it when places are found in another way: earlier ones are then not kept
+VERSION = 2  # raise it when places are found in another way: earlier ones are then not kept
+STEP = "finding what decides"
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
-N_BASIS, N_FOR_BASIS = 256, 3000  # directions that rows are seen in; rows that these are found from
-N_NEGATIVE = 32  # pictures of other kinds that a kind is told from, half of them of look-alikes
-CAP, C = 1 / 3, 1.0  # these and the next: the best of a few tried on drawn specimens
-POSITIVE = 8.0  # what all exemplars of a kind cost together, in units of C
-MOST_PLACES = 4  # in one picture
-LEAST_SHARE = 0.01  # of the picture that a second place must cover
-_FUNCTIONS = Part(
-    LinearFunctions,
-    {
-        "coef": Array(FLOATS, "n_functions", "n_features"),
-        "intercept": Array(FLOATS, "n_functions"),
-    },
-)
+_FINDER = OrNone(Estimator(SubjectFinder))
 _UNIT = 1000  # outlines are stored in thousandths of width and height
+
+
+class Seen(NamedTuple):
+    """All that the network has seen of a picture."""
+
+    image: Image.Image
+    first: Outputs  # with its cells
+    looks: Looks
+    row: np.ndarray
 
 
 class PlaceModel(NamedTuple):
     """What a guide knows of places."""
 
-    kinds: tuple[str, ...]
-    functions: LinearFunctions  # one for each kind, on the rows of regions
+    finder: SubjectFinder | None  # None where the second look of the rows has one
     of_picture: dict[str, Located]  # by the digest of a picture
 
     def answer(self, sighting: Sighting) -> Located | None:
-        """Return where the likeliest kind shows; None where it was not looked at."""
-        kind = sighting.kinds[0].name
-        cut = self.cut(sighting) if kind in self.kinds else None
-        return None if cut is None else self.locate(cut, kind)
+        """Return where the decision for the likeliest kind comes from."""
+        return self.locate(sighting, sighting.kinds[0].name)
 
-    def cut(self, sighting: Sighting) -> CutPicture | None:
-        """Return the regions of a new image; None with a network without a map of places."""
-        return sighting.keep(NAME, lambda: self._cut(sighting))
+    def locate(self, sighting: Sighting, kind: str) -> Located | None:
+        """Return where the decision for a kind, against the likeliest other, comes from.
 
-    def _cut(self, sighting: Sighting) -> CutPicture | None:
+        None where no one linear function decides between the two, or the network has no map.
+        """
         models = sighting.models
-        cutter = models.keep(NAME, lambda: open_cutter(models.embedder))
-        if cutter is None:
+        if models.key is None or models.network.stride_px is None:
             return None
-        if cutter.n_columns != self.functions.n_features:
-            raise GuideError("The places do not fit the network; build the guide again.")
-        return cutter.cut(sighting.image)
-
-    def locate(self, cut: CutPicture, kind: str) -> Located:
-        """Return where in a picture a kind shows; KeyError for a kind that was not looked at."""
-        if kind not in self.kinds:
-            raise KeyError(kind)
-        k = self.kinds.index(kind)
-        scores = cut.rows @ self.functions.coef[k] + self.functions.intercept[k]
-        return find_places(kind, cut.regions, scores, cut.contrast)
+        looks = sighting.looks
+        if looks is None:
+            if self.finder is None:
+                return None
+            finder = self.finder
+            looks = sighting.keep(NAME, lambda: look_closer(sighting.image, models.network, finder))
+        (first,) = sighting.see("whole")
+        seen = Seen(sighting.image, first, looks, sighting.row)
+        return locate(seen, models.key, models.stack, models.network, kind)
 
 
 def build(work: Workspace) -> None:
-    """Learn the places of the kinds and write them, where there is a way to."""
-    if not work.settings.marks:
-        return
+    """Find what decides on a few exemplars of each kind, where there is a way to."""
     kinds: tuple[Kind, ...] = work.built[register.NAME]
-    digests = [record.digest for record in work.built[specimens.NAME].records]
-    sample = choose_sample(kinds, len(digests))
-    if len(sample) < 2:
+    key = work.built[key_chapter.NAME].key
+    if not work.settings.marks or key is None or work.network.stride_px is None:
         return
-    pictures = {kind.name: [digests[i] for i in ids] for kind, ids in sample}
-    questions = [(kind.name, choose_negatives(kind, pictures, work.seed)) for kind, _ in sample]
-    inputs = _digest(work.network.name, work.seed, pictures, questions)
+    sample = choose_sample(kinds, len(work.built[specimens.NAME].records))
+    inputs = _digest_inputs(work, sample, key)
     if work.earlier.folder is not None and _keep_earlier(work.earlier.folder, work.draft, inputs):
         return
-    cutter = open_cutter(work.settings.embedder)
-    if cutter is None:
-        return
-    every = list(dict.fromkeys(digest for each in pictures.values() for digest in each))
     # Another number of threads may sum in another order.
     with threadpool_limits(1, "blas"):
-        cut = cut_missing(work, every, cutter)
-        model = _learn(questions, pictures, _Bags([p for p in every if p in cut], cut), work)
-    if model is not None:
-        save_places(model, work.draft, inputs)
+        stack = work.built[rows.NAME].stack
+        own = None
+        if stack is None or stack.finder_ is None:
+            own = _learn_subjects(work, [i for _, ids in sample for i in ids])
+        finder = own or stack.finder_
+        found = find_missing(work, sample, key, finder, inputs)
+    save_places(PlaceModel(own, found), work.draft, inputs)
 
 
 def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, tuple[int, ...]]]:
@@ -140,38 +126,72 @@ def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, t
     return [(kind, kind.exemplars[:n_each]) for kind in sorted(largest, key=lambda k: k.name)]
 
 
-def choose_negatives(kind: Kind, pictures: dict[str, list[str]], seed: int) -> list[str]:
-    """Return pictures of other kinds, half of them of look-alikes; the same for the same seed."""
-    name = int.from_bytes(blake2b(kind.name.encode(), digest_size=4).digest(), "little")
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name,)))
-    alike = [other for other, _ in kind.look_alikes if other in pictures]
-    others = [other for other in pictures if other != kind.name and other not in alike]
-    first = _take_turns([pictures[other] for other in alike], rng)
-    rest = _take_turns([pictures[other] for other in others], rng)
-    half = first[: max(N_NEGATIVE // 2, N_NEGATIVE - len(rest))]
-    own = set(pictures[kind.name])
-    return [picture for picture in (*half, *rest) if picture not in own][:N_NEGATIVE]
+def find_missing(
+    work: Workspace,
+    sample: Sequence[tuple[Kind, tuple[int, ...]]],
+    key: Any,
+    finder: SubjectFinder,
+    inputs: str,
+) -> dict[str, Located]:
+    """Return what decides on each exemplar, by the digest of its picture."""
+    features: Rows = work.built[rows.NAME]
+    records = work.built[specimens.NAME].records
+    kept = work.journal.kept(f"places {inputs}")
+    todo = [(kind.name, i) for kind, ids in sample for i in ids]
+    missing = [(kind, i) for kind, i in todo if records[i].digest not in kept]
+
+    def find(one: tuple[str, int]) -> tuple[str, bytes]:
+        kind, i = one
+        image = _read(work, i)
+        located = None
+        if image is not None:
+            first = work.network.run(work.network.crop(image)[None], cells=True)
+            looks = look_closer(image, work.network, finder)
+            seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
+            located = locate(seen, key, features.stack, work.network, kind)
+        return records[i].digest, json.dumps(located and _to_record(located)).encode()
+
+    n_done = len(todo) - len(missing)
+    work.progress(STEP, n_done, len(todo))
+    for part in map_in_order(find, missing, n_jobs=work.n_jobs):
+        kept.write([part])
+        n_done += 1
+        work.progress(STEP, n_done, len(todo))
+    said = {records[i].digest: json.loads(kept[records[i].digest]) for _, i in todo}
+    return {digest: _read_record(record) for digest, record in said.items() if record is not None}
 
 
-def find_places(kind: str, regions: Regions, scores: np.ndarray, contrast: np.ndarray) -> Located:
-    """Return the connected pieces of the regions that score high and stand out; never none."""
-    found = find_objects(regions, scores, contrast=contrast)
-    total = regions.labels.size
-    shares = [float(regions.areas[piece].sum() / total) for piece in found.pieces]
-    kept = [j for j, share in enumerate(shares) if j == 0 or share >= LEAST_SHARE][:MOST_PLACES]
-    places = tuple(_describe(regions, found, j) for j in kept)
-    covered = round(sum(shares[j] for j in kept), 4)
-    return Located(kind, round(found.score, 4), covered, places)
+def locate(
+    seen: Seen, key: Any, stack: FeatureStack | None, network: Network, kind: str
+) -> Located | None:
+    """Return where the decision for a kind comes from; None where no one linear function decides.
+
+    KeyError for a kind that the key does not know.
+    """
+    places = {str(name): k for k, name in enumerate(key.classes_)}
+    contrast = contrast_classes(key, seen.row, winner=places[kind])
+    if contrast is None:
+        return None
+    n_columns = seen.row.shape[1]
+    columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
+    looks = seen.looks.as_parts()
+    if network.is_mean:
+        width, height = seen.image.size
+        left, top, side = find_square(WHOLE["whole"], width, height)
+        area = (left / width, top / height, (left + side) / width, (top + side) / height)
+        looks[DEEP] = first_look(seen.first, area)
+    field = share_margin(contrast, seen.row, columns, looks, seen.image.size)
+    against = str(key.classes_[contrast.rival])
+    return locate_margin(seen.image, seen.looks.subject, field, kind, against)
 
 
 def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
     """Write what a guide knows of places."""
-    arrays, functions = pack(_FUNCTIONS, model.functions)
+    arrays, finder = pack(_FINDER, model.finder)
     settings = {
-        "functions": functions,
+        "finder": finder,
         "version": VERSION,
         "inputs": inputs,
-        "kinds": list(model.kinds),
         "pictures": {digest: _to_record(found) for digest, found in model.of_picture.items()},
     }
     files.write_model(draft, FILE, arrays, settings)
@@ -184,108 +204,44 @@ def open_part(edition: Path, about: dict[str, Any]) -> PlaceModel | None:
     return files.read_model(edition, FILE, "places", _from_state)
 
 
-class _Bags:
-    """The regions of many pictures: label maps, and rows in the directions where rows differ most.
+def _learn_subjects(work: Workspace, ids: Sequence[int]) -> SubjectFinder:
+    """Return a finder that has learnt from some specimens."""
+    step = max(1, len(ids) // LEAST)
 
-    In a few hundred of those directions an SVM is several times faster, and the marks of drawn
-    specimens were found as well as in all.
-    """
+    def see(i: int) -> np.ndarray | None:
+        image = _read(work, i)
+        return None if image is None else picture_cells(image, work.network)
 
-    def __init__(self, pictures: Sequence[str], cut: Mapping[str, bytes]) -> None:
-        self.labels: dict[str, np.ndarray] = {}
-        self.rows: dict[str, np.ndarray] = {}
-        self.contrast: dict[str, np.ndarray] = {}
-        n_each = max(1, N_FOR_BASIS // max(len(pictures), 1))
-        few = []
-        for picture in pictures:
-            rows = unpack_regions(cut[picture])[1]
-            few.append(rows[:: max(1, len(rows) // n_each)][:n_each])
-        self.basis = find_basis(np.concatenate(few)) if few else np.empty((0, 0), np.float32)
-        for picture in pictures:
-            labels, rows, contrast = unpack_regions(cut[picture])
-            self.labels[picture], self.rows[picture] = labels, rows @ self.basis
-            self.contrast[picture] = contrast
+    seen = map_in_order(see, ids[::step], n_jobs=work.n_jobs)
+    return SubjectFinder().fit([cells for cells in seen if cells is not None])
 
 
-def find_basis(rows: np.ndarray) -> np.ndarray:
-    """Return the directions of largest second moment, orthonormal columns, (d, at most N_BASIS)."""
-    moments = rows.T.astype(np.float64) @ rows
-    return np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1][:, :N_BASIS], dtype=np.float32)
-
-
-def _learn(
-    questions: Sequence[tuple[str, list[str]]],
-    pictures: dict[str, list[str]],
-    bags: _Bags,
-    work: Workspace,
-) -> PlaceModel | None:
-    """Learn the function of each kind, and find its places in its own exemplars."""
-
-    def learn(
-        question: tuple[str, list[str]],
-    ) -> tuple[LinearFunctions, list[tuple[str, Located]]] | None:
-        kind, others = question
-        own = [bags.rows[picture] for picture in pictures[kind] if picture in bags.labels]
-        negative = [bags.rows[picture] for picture in others if picture in bags.labels]
-        if not own or not negative:
-            return None
-        selector = select_regions(own, negative)
-        shown = []
-        for picture in dict.fromkeys(pictures[kind]):
-            if picture in bags.labels:
-                (scores,) = selector.instance_scores([bags.rows[picture]])
-                regions = to_regions(bags.labels[picture])
-                found = find_places(kind, regions, scores, bags.contrast[picture])
-                shown.append((picture, found))
-        return LinearFunctions(selector.coef_ @ bags.basis.T, selector.intercept_), shown
-
-    known, functions, of_picture = [], [], {}
-    with warnings.catch_warnings():
-        # A search that ends early points at the regions that it has found by then.
-        warnings.simplefilter("ignore", FieldguideWarning)
-        answers = map_in_order(learn, questions, n_jobs=work.n_jobs)
-        for k, ((kind, _), answer) in enumerate(zip(questions, answers, strict=True), start=1):
-            if answer is not None:
-                known.append(kind)
-                functions.append(answer[0])
-                of_picture.update(answer[1])
-            work.progress("learning where marks are", k, len(questions))
-    if not functions:
+def _read(work: Workspace, i: int) -> Image.Image | None:
+    """Return the picture of a specimen as it was measured; None where it cannot be read now."""
+    row = work.built[specimens.NAME].item_rows[i]
+    try:
+        return work.collection.picture(row, at_least_px=LARGE_PX)[0].image
+    except UnreadableImageError:
         return None
-    coef = np.concatenate([function.coef for function in functions])
-    intercept = np.concatenate([function.intercept for function in functions])
-    return PlaceModel(tuple(known), LinearFunctions(coef, intercept), of_picture)
 
 
-def select_regions(
-    positive: Sequence[np.ndarray], negative: Sequence[np.ndarray]
-) -> RegionSelector:
-    """Return what has learnt which regions tell the bags of a kind from others."""
-    selector = RegionSelector("linear", C=C * POSITIVE / len(positive), C_negative=C, cap=CAP)
-    is_own = np.repeat([True, False], [len(positive), len(negative)])
-    return selector.fit([*positive, *negative], is_own)
-
-
-def _take_turns(lists: Sequence[list[str]], rng: np.random.Generator) -> list[str]:
-    """Return the first entries of all lists, then the second ones; the lists in a drawn order."""
-    drawn = [lists[k] for k in rng.permutation(len(lists))]
-    longest = max(map(len, drawn), default=0)
-    turns = [each[j] for j in range(longest) for each in drawn if j < len(each)]
-    return list(dict.fromkeys(turns))
-
-
-def _describe(regions: Regions, found: Finding, j: int) -> Place:
-    height, width = regions.labels.shape
-    is_inside = np.zeros(regions.n_regions, bool)
-    is_inside[found.pieces[j]] = True
-    box = (found.boxes[j] / (width, height, width, height)).round(4).tolist()
-    outline = trace_outlines(is_inside[regions.labels])
-    return Place((box[0], box[1], box[2], box[3]), outline, round(float(found.box_scores[j]), 4))
-
-
-def _digest(network: str, seed: int, *parts: Any) -> str:
-    text = json.dumps([VERSION, network, seed, *parts], ensure_ascii=False)
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+def _digest_inputs(
+    work: Workspace, sample: Sequence[tuple[Kind, tuple[int, ...]]], key: Any
+) -> str:
+    """Return a digest of all that the places depend on."""
+    records = work.built[specimens.NAME].records
+    pictures = [[kind.name, [records[i].digest for i in ids]] for kind, ids in sample]
+    stack = work.built[rows.NAME].stack
+    said: list[Any] = [VERSION, work.network.name, work.seed, pictures]
+    digest = blake2b(digest_size=16)
+    for estimator in (key, stack):
+        if estimator is not None:
+            arrays, settings = estimator.to_state()
+            said.append(settings)
+            for name in sorted(arrays):
+                digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    digest.update(json.dumps(said, ensure_ascii=False, sort_keys=True).encode())
+    return digest.hexdigest()
 
 
 def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
@@ -302,10 +258,19 @@ def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
 
 
 def _to_record(found: Located) -> dict[str, Any]:
+    subject = found.subject
     return {
         "kind": found.kind,
+        "against": found.against,
         "score": found.score,
         "share": found.share,
+        "parts": [[part.part, round(part.value, 6), part.is_placed] for part in found.parts],
+        "subject": subject
+        and {
+            "box": " ".join(map(str, subject.box)),
+            "confidence": subject.confidence,
+            "n_pieces": subject.n_pieces,
+        },
         "places": [
             {
                 "box": " ".join(map(str, place.box)),
@@ -320,13 +285,10 @@ def _to_record(found: Located) -> dict[str, Any]:
     }
 
 
-def _from_state(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
-    functions = unpack(_FUNCTIONS, arrays, settings["functions"], "places")
-    kinds = tuple(str(kind) for kind in settings["kinds"])
-    if len(kinds) != len(functions.intercept):
-        raise ValueError("its parts do not fit together")
+def _from_state(arrays: Mapping[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
+    finder = unpack(_FINDER, dict(arrays), settings["finder"], "places")
     pictures = {str(digest): _read_record(each) for digest, each in settings["pictures"].items()}
-    return PlaceModel(kinds, functions, pictures)
+    return PlaceModel(finder, pictures)
 
 
 def _read_record(record: dict[str, Any]) -> Located:
@@ -338,9 +300,24 @@ def _read_record(record: dict[str, Any]) -> Located:
         )
         for place in record["places"]
     )
-    if not places:
-        raise ValueError("a picture without a place")
-    return Located(str(record["kind"]), float(record["score"]), float(record["share"]), places)
+    parts = tuple(
+        PartOfMargin(str(part), float(value), bool(is_placed))
+        for part, value, is_placed in record["parts"]
+    )
+    said, subject = record["subject"], None
+    if said is not None:
+        box, sure = _read_box(said["box"]), _share(float(said["confidence"]))
+        subject = FoundSubject(box, sure, int(said["n_pieces"]))
+    against = record["against"]
+    return Located(
+        str(record["kind"]),
+        None if against is None else str(against),
+        float(record["score"]),
+        _share(float(record["share"])),
+        places,
+        parts,
+        subject,
+    )
 
 
 def _read_box(text: str) -> tuple[float, float, float, float]:

@@ -58,7 +58,7 @@ class Answer:
     >>> answer.kinds[0].name
     'wren'
     >>> plain = answer.to_plain()
-    >>> plain["schema"], plain["kinds"], plain["marks"]
+    >>> plain["schema"], plain["kinds"], plain["path"]
     (1, [{'name': 'wren', 'probability': 0.9123}], None)
     """
 

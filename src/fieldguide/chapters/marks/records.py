@@ -142,3 +142,18 @@ def _name_mark(mark: ImageMark) -> str:
     """Name a mark with the window where it weighs most: "lynx (bottom-right)"."""
     window = mark.windows[0]
     return mark.word if window == "whole" else f"{mark.word} ({window})"
+
+
+_CREST = ImageMark(
+    word="house finch",
+    lacks=False,
+    windows=("centre", "top-left"),
+    weight=0.1845,
+    vote=0.8712,
+    typical=0.8104,
+    elsewhere=0.4331,
+    is_shown=True,
+    box=(0.2375, 0.2, 0.7625, 0.9),
+)
+EXAMPLE = ImageMarks("wren", "house finch (centre)", (_CREST,))
+"""What docs/answer.md shows."""

@@ -23,3 +23,8 @@ class Located:
     score: Annotated[float, "of the picture"]
     share: Annotated[float, "of the picture that its places cover"]
     places: Annotated[tuple[Place, ...], "the surest first, at least one"]
+
+
+_RING = ((0.31, 0.22), (0.64, 0.22), (0.64, 0.71), (0.31, 0.71))
+EXAMPLE = Located("wren", 0.8321, 0.1617, (Place((0.31, 0.22, 0.64, 0.71), (_RING,), 0.8321),))
+"""What docs/answer.md shows."""

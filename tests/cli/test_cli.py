@@ -131,7 +131,10 @@ def test_visual_words_are_listed_and_drawn(worded_guide, tmp_path):
     with Image.open(plate) as image:
         assert min(image.size) > 400
     listed = json.loads(run("describe", worded_guide.folder, "--words", "--json").stdout)
-    assert [word["word"] for word in listed] == [w.number for w in worded_guide.visual_words]
+    assert listed == [
+        {"word": word.number, "share": round(word.share, 6), "kinds": dict(word.kinds)}
+        for word in worded_guide.visual_words
+    ]
 
 
 def test_a_guide_without_visual_words_is_one_line(small_guide):

@@ -29,7 +29,7 @@ TESTS = (
 def delete_chapter(name: str, target: Path) -> None:
     """Copy the project without one chapter."""
     for folder in FOLDERS:
-        ignore = shutil.ignore_patterns("__pycache__", "test_chapters.py")
+        ignore = shutil.ignore_patterns("*.pyc", "test_chapters.py")
         shutil.copytree(ROOT / folder, target / folder, ignore=ignore)
     for file in (path for pattern in FILES for path in ROOT.glob(pattern)):
         shutil.copy(file, target)
@@ -42,32 +42,28 @@ def delete_chapter(name: str, target: Path) -> None:
 
 
 def copy_compiled(target: Path) -> None:
-    """Give the copy what numba has compiled so far: it keeps that by the path of the source.
+    """Give the copy what numba has compiled so far, which it keeps by the path of the source.
 
-    Only for speed; what is missing or differs is compiled anew.
+    Only for speed: what is missing is compiled anew.
     """
-    for folder in (path for path in (ROOT / "src").rglob("*") if path.is_dir()):
-        copy = target / folder.relative_to(ROOT)
-        if numba.config.CACHE_DIR and folder.name != "__pycache__":
-            kept, new = (
-                Path(numba.config.CACHE_DIR) / _CacheLocator.get_suitable_cache_subpath(f"{at}/_")
-                for at in (folder, copy)
+    for folder in [path for path in (ROOT / "src").rglob("*") if path.is_dir()]:
+        kept, copy = (
+            _CacheLocator.get_suitable_cache_subpath(str(path / "module.py"))
+            for path in (folder, target / folder.relative_to(ROOT))
+        )
+        if (Path(numba.config.CACHE_DIR) / kept).is_dir():
+            ignore = shutil.ignore_patterns("*.tmp.*")  # that another test is writing
+            shutil.copytree(
+                Path(numba.config.CACHE_DIR) / kept, target / ".cache" / copy, ignore=ignore
             )
-            new = target / ".cache" / new.name
-        elif not numba.config.CACHE_DIR and folder.name == "__pycache__":
-            kept, new = folder, copy
-        else:
-            continue
-        if kept.is_dir() and copy.parent.is_dir():
-            shutil.copytree(kept, new, ignore=shutil.ignore_patterns("*.pyc"))
 
 
 def run_without(name: str, target: Path, *tests: str) -> None:
     """Run tests in a copy of the project without a chapter."""
     delete_chapter(name, target)
-    copy_compiled(target)
     changed = {"PYTHONPATH": os.pathsep.join(str(target / folder) for folder in ("src", "."))}
-    if numba.config.CACHE_DIR:
+    if numba.config.CACHE_DIR:  # otherwise it lies beside the source
+        copy_compiled(target)
         changed["NUMBA_CACHE_DIR"] = str(target / ".cache")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests],

@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from fieldguide._files import write_json
-from fieldguide.chapters.places.chapter import CUT_OFF, learn_function
+from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.network import MapNetwork
@@ -61,6 +61,8 @@ COLUMNS = ("in marks", "in creature", "on a mark", "mark .5", "creature .5", "ar
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
+    if "places" not in OPTIONAL:
+        return {"skipped": "it needs the chapter 'places'"}
     n_splits = 1 if tiny else int(os.environ.get("REGIONS_SPLITS", "5"))
     n_kinds = 3 if tiny else 32
     cells = []
@@ -124,6 +126,8 @@ def learn(make: Any, pictures: dict[str, Any], k: int, rng: np.random.Generator)
     rest = rng.permutation(np.flatnonzero(is_old & ~is_alike & (target != k)))
     others = np.concatenate([alike, rest])[:N_NEGATIVE]
     if make == "guide":
+        from fieldguide.chapters.places.chapter import learn_function
+
         w, b = learn_function([bags[i] for i in own], [bags[i] for i in others])
         return lambda rows: rows @ w + b
     label = np.repeat([1, -1], [len(own), len(others)])
@@ -145,6 +149,8 @@ def find(name: str, score: Any, pictures: dict[str, Any], i: int) -> Any:
     scores = score(pictures["bags"][i])
     threshold = 0.0
     if name == "guide":
+        from fieldguide.chapters.places.chapter import CUT_OFF
+
         scores = stand_out(scores, pictures["contrast"][i])
         threshold = CUT_OFF * scores.max() - 1e-12
     found = find_objects(regions, scores, threshold=threshold)

@@ -1,7 +1,8 @@
 """An answer that shows every field, for docs/answer.md."""
 
-from fieldguide.chapters.marks.records import ImageMark, ImageMarks
-from fieldguide.chapters.places.records import Located, Place
+from importlib import import_module
+
+from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.views import KeyPath, PathStep
 
@@ -9,18 +10,6 @@ from fieldguide.guide.views import KeyPath, PathStep
 def make_example() -> Answer:
     """Return an answer in which no part is missing."""
     wrens, ducks = ("wren", "robin"), ("teal", "pintail")
-    ring = ((0.31, 0.22), (0.64, 0.22), (0.64, 0.71), (0.31, 0.71))
-    crest = ImageMark(
-        word="house finch",
-        lacks=False,
-        windows=("centre", "top-left"),
-        weight=0.1845,
-        vote=0.8712,
-        typical=0.8104,
-        elsewhere=0.4331,
-        is_shown=True,
-        box=(0.2375, 0.2, 0.7625, 0.9),
-    )
     return Answer(
         kinds=(NamedKind("wren", 0.9123), NamedKind("robin", 0.0671)),
         branch=AnswerBranch(4, "animal › winged, perched"),
@@ -34,9 +23,6 @@ def make_example() -> Answer:
             group=("wren", "robin"),
         ),
         parts={
-            "marks": ImageMarks("wren", "house finch (centre)", (crest,)),
-            "places": Located(
-                "wren", 0.8321, 0.1617, (Place((0.31, 0.22, 0.64, 0.71), (ring,), 0.8321),)
-            ),
+            name: import_module(f"fieldguide.chapters.{name}.records").EXAMPLE for name in OPTIONAL
         },
     )

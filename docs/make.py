@@ -21,10 +21,8 @@ import numpy as np
 from PIL import Image
 
 DOCS = Path(__file__).parent
-COMMANDS = (
-    *("demo", "build", "describe", "identify", "marks", "locate", "plot", "serve", "export"),
-)
 
+_COMMANDS = "Written by `make docs` from the commands themselves, with the optional chapters "
 _ANSWER = """Written by `make docs` from the records themselves (`fieldguide.guide.answer`).
 
 What a guide says of one new image, schema {schema}.
@@ -41,12 +39,15 @@ New fields may come without a new schema; its number grows when a field is renam
 def cli_reference() -> str:
     """Return the help of every command, as Markdown."""
     os.environ.update(COLUMNS="96", TERM="dumb", NO_COLOR="1")
+    import typer
     from typer.testing import CliRunner
 
+    from fieldguide.chapters import OPTIONAL
     from fieldguide.cli import app
 
-    parts = ["# Command line\n", "Written by `make docs` from the commands themselves.\n"]
-    for words in ([], *([command] for command in COMMANDS)):
+    chapters = " and ".join(f"*{name}*" for name in OPTIONAL)
+    parts = ["# Command line\n", f"{_COMMANDS}{chapters or '(none)'}.\n"]
+    for words in ([], *([command] for command in typer.main.get_command(app).commands)):
         shown = CliRunner().invoke(app, [*words, "--help"], prog_name="fieldguide").output
         lines = [
             line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).strip().splitlines()

@@ -31,7 +31,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from fieldguide._files import write_json
-from fieldguide.chapters.places.chapter import select_regions
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.network import Network
@@ -124,10 +123,12 @@ def learn(make: Any, pictures: dict[str, Any], k: int, rng: np.random.Generator)
     alike = rng.permutation(np.flatnonzero(is_old & is_alike))[: N_NEGATIVE // 2]
     rest = rng.permutation(np.flatnonzero(is_old & ~is_alike & (target != k)))
     others = np.concatenate([alike, rest])[:N_NEGATIVE]
+    label = np.repeat([1, -1], [len(own), len(others)])
     if make == "guide":
-        model = select_regions([bags[i] for i in own], [bags[i] for i in others])
+        # As guides looked for marks before their key told where its answers come from.
+        selector = RegionSelector("linear", C=8 / len(own), C_negative=1.0, cap=1 / 3)
+        model = selector.fit([bags[i] for i in (*own, *others)], label)
     else:
-        label = np.repeat([1, -1], [len(own), len(others)])
         model = make().fit([bags[i] for i in (*own, *others)], label)
     return lambda rows: model.instance_scores([rows])[0]
 

@@ -290,9 +290,10 @@ def describe(
         return
     first = 0 if branch is None else opened.find_branch(branch)
     if as_json:
+        from fieldguide.guide.answer import to_plain
         from fieldguide.site.records import branch_record
 
-        say_json(branch_record(opened, first, depth))
+        say_json(to_plain(branch_record(opened, first, depth)))
     elif sys.stdout.isatty():
         from fieldguide.site.terminal import tree_lines
 
@@ -456,6 +457,7 @@ def _print_summary(guide: "Guide") -> None:
 
 def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: bool) -> None:
     from fieldguide._files import write_text
+    from fieldguide.guide.answer import to_plain
     from fieldguide.guide.compare import compare_guides
     from fieldguide.site.comparison import compare_on_page
     from fieldguide.site.records import comparison_record
@@ -465,7 +467,7 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
     if out is not None:
         write_text(out, compare_on_page(guide, other, comparison))
     if as_json:
-        say_json(comparison_record(guide, other, comparison))
+        say_json(to_plain(comparison_record(guide, other, comparison)))
         return
     console, marks = open_console()
     say_rich(console, comparison_lines(guide, other, comparison, console.width, marks))
@@ -475,10 +477,6 @@ def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: 
 
 def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     image = guide.draw_visual_words()
-    shown = [
-        {"word": w.number, "share": round(w.share, 6), "kinds": dict(w.kinds)}
-        for w in guide.visual_words
-    ]
     if plate is not None:
         from PIL.PngImagePlugin import PngInfo
 
@@ -489,7 +487,10 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         with replacing(plate) as temporary:
             image.save(temporary, "PNG", pnginfo=by)
     if as_json:
-        say_json(shown)
+        from fieldguide.guide.answer import to_plain
+        from fieldguide.site.records import word_records
+
+        say_json(to_plain(word_records(guide), n_digits=6))  # a word is in few of the windows
         return
     for word in guide.visual_words:
         homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)

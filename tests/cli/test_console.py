@@ -20,7 +20,9 @@ from fieldguide._console import printable, say_json, say_rich
 from fieldguide._reporter import Reporter
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from tests.cli.commands import load_cases
 from tests.cli.terminals import run_on_terminal
+from tests.cli.test_targets import WRITERS
 
 UNFIT = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 TITLE = "T\x1b[31mit\x1b]0;owned\x07le\n\u202e2"
@@ -174,12 +176,6 @@ def commands(guide, picture, tmp_path):
         ("identify", folder, picture),
         ("identify", folder, picture, "--json"),
         ("identify", folder, tmp_path / odd),
-        ("marks", folder, kind),
-        ("marks", folder, kind, "--json"),
-        ("marks", folder, odd),
-        ("locate", folder, picture, "--out", tmp_path / f"{odd}.json"),
-        ("locate", folder, picture, "--json"),
-        ("locate", folder, "--kind", odd),
         ("plot", folder, "key", "--beside", folder, "--out", tmp_path / f"{odd}.svg"),
         ("plot", folder, odd),
         ("export", folder, tmp_path / f"site {odd}"),
@@ -189,6 +185,8 @@ def commands(guide, picture, tmp_path):
         ("describe", folder, f"--{odd}"),
         ("describe", folder, "--depth", odd),
     )
+    for chapter in load_cases():
+        yield from chapter.list_hostile_commands(folder, picture, kind, odd, tmp_path)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -249,13 +247,13 @@ def test_a_name_that_is_not_utf8(odd_guide, raw_picture, tmp_path, run_main):
     code, told, _ = run_main("identify", folder, raw_picture)
     assert code == 0
     assert told.splitlines()[0].endswith("/caf\ufffd.png")
-    code, told, _ = run_main("identify", folder, raw_picture, "--json")
-    assert code == 0
-    assert os.fsencode(json.loads(told)[0]["image"]) == os.fsencode(raw_picture)
-    assert run_main("locate", folder, raw_picture, "--json")[0] == 0
-    for option in (("locate", folder, "--out"), ("plot", folder, "key", "--out")):
+    for command in ("identify", *(name for chapter in load_cases() for name in chapter.READERS)):
+        code, told, _ = run_main(command, folder, raw_picture, "--json")
+        assert code == 0
+        assert os.fsencode(json.loads(told)[0]["image"]) == os.fsencode(raw_picture)
+    for words in WRITERS.values():
         raw = tmp_path / os.fsdecode(b"\xff")
-        code, told, _ = run_main(*option, raw)
+        code, told, _ = run_main(*(folder if word == "GUIDE" else word for word in words), raw)
         assert code == 0
         assert told.endswith("/\ufffd\n")
         assert raw.stat().st_size
@@ -286,7 +284,11 @@ def test_the_way_through_a_key_in_ascii(odd_guide, odd_picture, run_main):
     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 ])  # fmt: skip
 def test_on_a_real_terminal(odd_guide, odd_picture, environment):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHON"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name == "PYTHONPATH" or not name.startswith(("LC_", "LANG", "PYTHON"))
+    }
     clean |= {"NO_COLOR": "1", "TERM": "dumb", **environment}
     for arguments, expected in (
         (("describe", odd_guide.folder), "str ipe?31m?"),

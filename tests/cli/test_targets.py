@@ -1,6 +1,5 @@
 """Files that commands write: the same command twice is fine, a file of the user's own is kept."""
 
-import json
 import os
 
 import pytest
@@ -10,20 +9,22 @@ from typer.testing import CliRunner
 from fieldguide.cli import app
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from tests.cli.commands import load_cases
 
 WRITERS = {
-    "found.json": ("locate", "GUIDE", "--out"),
     "key.svg": ("plot", "GUIDE", "key", "--out"),
     "moved.html": ("describe", "GUIDE", "--beside", "GUIDE", "--out"),
     "words.png": ("describe", "GUIDE", "--words", "--plate"),
 }
 # What a user may have under such a name.
 OWN = {
-    "found.json": b'{"images": [], "annotations": [{"bbox": [0, 0, 1, 1]}], "categories": []}',
     "key.svg": b'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="9"></svg>',
     "moved.html": b"<!doctype html>\n<title>Two trees</title>",
     "words.png": b"\x89PNG\r\n\x1a\n and so on",
 }
+for chapter in load_cases():
+    WRITERS |= chapter.WRITERS
+    OWN |= chapter.OWN
 
 
 @pytest.fixture(scope="module")
@@ -68,29 +69,6 @@ def test_a_file_of_the_users_own_is_kept(tmp_path, name):
         assert path.read_bytes() == before
 
 
-def test_a_slip_in_the_order_of_photographs(small_guide, blobs, tmp_path):
-    first, second = tmp_path / "a.jpg", tmp_path / "b.jpg"
-    for path in (first, second):
-        Image.fromarray(blobs[0][0]).save(path)
-    before = first.read_bytes()
-    command = ["locate", str(small_guide.folder), "--out", str(first), str(second)]
-    assert CliRunner().invoke(app, command).exit_code == 2
-    assert first.read_bytes() == before
-
-
-def test_boxes_that_people_drew_are_kept(small_guide, tmp_path):
-    truth, found = tmp_path / "truth.json", tmp_path / "found.json"
-    assert write("found.json", small_guide.folder, found).exit_code == 0
-    content = json.loads(found.read_bytes())
-    for each in content["annotations"]:
-        del each["score"]
-    truth.write_text(json.dumps(content))
-    assert write("found.json", small_guide.folder, truth).exit_code == 2
-    for odd in (b"[]", b"7", b'{"images": 1', b"[" * 100_000, b"\xff\xd8\xff"):
-        truth.write_bytes(odd)
-        assert write("found.json", "nowhere", truth).exit_code == 2
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_places_where_no_file_can_be(tmp_path, name):
     for target, message in (
@@ -109,7 +87,7 @@ def test_places_where_no_file_can_be(tmp_path, name):
 def test_a_folder_that_may_not_be_written_to(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        result = write("found.json", "nowhere", tmp_path / "found.json")
+        result = write("key.svg", "nowhere", tmp_path / "key.svg")
     finally:
         tmp_path.chmod(0o700)
     assert result.exit_code == 2

@@ -64,12 +64,20 @@ def test_optional_parts_are_null_where_the_guide_has_none():
         (True, True),
         (1.0, 1.0),
         (((0.12346, 1.0),), [[0.1235, 1.0]]),
+        ({"wren": 0.12346}, {"wren": 0.1235}),
     ],
 )
 def test_numbers_are_rounded_in_one_place(value, plain):
     made = to_plain(value)
     assert made == plain
     assert type(made) is type(plain)
+
+
+def test_a_caller_may_ask_for_more_digits():
+    record = {"a": (0.1234567, NamedKind("wren", 0.1234567))}
+    for n_digits, number in ((6, 0.123457), (None, 0.1234567)):
+        kind = {"name": "wren", "probability": number}
+        assert to_plain(record, n_digits) == {"a": [number, kind]}
 
 
 def test_answers_of_one_image_are_equal(small_guide, blobs):

@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 
@@ -7,20 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.guide.contents import contents
+from tests.guide.killed_build import check_killed_build
 
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.guide import Guide
-
-KILLED_BUILD = """
-import os, signal, sys
-from fieldguide.guide import Guide
-folder, out, step, after = sys.argv[1:]
-def progress(name, done, total):
-    if name == step and done >= int(after):
-        os.kill(os.getpid(), signal.SIGKILL)
-Guide.build(folder, out, n_jobs=2, progress=progress)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +33,12 @@ def test_a_guide_of_a_folder(whole):
         ("reading images", 0),
         ("reading images", 9),
         ("reading images", 25),
-        ("looking for marks", 7),
         ("growing the tree", 0),
         ("writing the guide", 0),
     ],
 )
 def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
-    out = tmp_path / "guide"
-    arguments = [str(folder), str(out), step, str(after)]
-    killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, *arguments], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    with pytest.raises(GuideError, match="was interrupted; run the same 'fieldguide build' again"):
-        Guide.open(out)
-    first = []
-    Guide.build(folder, out, progress=lambda *now: first.append(now), n_jobs=2)
-    counted = step if step == "looking for marks" else "reading images"
-    already = next(done for step, done, _ in first if step == counted)
-    assert already >= after
-    assert contents(out) == contents(whole.folder)
+    check_killed_build(folder, whole, tmp_path / "guide", step, after, "reading images")
 
 
 def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):

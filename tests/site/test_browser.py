@@ -1,99 +1,20 @@
 """The pages in a real browser: from a file address, live, by keyboard, small, dark, scripts off."""
 
 import io
-import shutil
-import threading
 
 import pytest
-import uvicorn
 from PIL import Image
+from tests.site.browsing import NEEDS_BROWSER, check_answer, serve_guide
 
-from fieldguide.site import create_app, export_site
+from fieldguide.site import export_site
 from fieldguide.site.plots import plot_key
-from fieldguide.site.server import listen
 
-CHROMIUM = next(
-    (found for name in ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
-     if (found := shutil.which(name))),
-    None,
-)  # fmt: skip
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium at /usr/bin/chromium or on PATH"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api").sync_playwright().start()
-    browser = playwright.chromium.launch(
-        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-    )
-    yield browser
-    browser.close()
-    playwright.stop()
-
-
-@pytest.fixture
-def open_page(browser):
-    """Open pages whose console must be clean and whose requests must stay here."""
-    contexts, complaints = [], []
-
-    def open_page(address, **settings):
-        context = browser.new_context(**settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda r: complaints.append(r.url) if _broke(r) else None)
-        page.on("request", lambda r: complaints.append(r.url) if _leaves(r.url) else None)
-        # Listened to from the start: begun with the key press, it may come after the chooser.
-        page.on("filechooser", lambda chooser: None)
-        page.goto(address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def _broke(request):
-    return "ERR_ABORTED" not in request.failure  # aborted: the page was left before it was loaded
-
-
-def _leaves(url):
-    return not url.startswith(("file://", "http://127.0.0.1:", "blob:", "data:"))
-
-
-@pytest.fixture(scope="module")
-def site(guide, tmp_path_factory):
-    """An exported guide, by its file address."""
-    folder = tmp_path_factory.mktemp("export") / "a site # 100%"
-    return export_site(guide, folder).parent.as_uri()
-
-
-def _serve(guide):
-    listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(guide), log_config=None, ws="none", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(10)
-    listening.close()
-
-
-@pytest.fixture(scope="module")
-def live(guide):
-    yield from _serve(guide)
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
 def live_plain(plain_guide):
-    yield from _serve(plain_guide)
+    yield from serve_guide(plain_guide)
 
 
 @pytest.fixture(scope="module")
@@ -103,41 +24,12 @@ def keyed_site(keyed_guide, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def live_keyed(keyed_guide):
-    yield from _serve(keyed_guide)
+    yield from serve_guide(keyed_guide)
 
 
 @pytest.fixture(scope="module")
 def live_hostile(hostile_guide):
-    yield from _serve(hostile_guide)
-
-
-@pytest.fixture(scope="module")
-def find(guide, tmp_path_factory):
-    """A picture to identify: a specimen of the first kind."""
-    path = tmp_path_factory.mktemp("find") / "find.png"
-    i = guide.kinds[0].exemplars[0]
-    Image.open(guide.folder / guide.specimen(i).picture).save(path)
-    return path
-
-
-def check_answer(page, guide):
-    name = guide.kinds[0].name
-    reply = page.locator("#reply")
-    heading = reply.get_by_role("heading", level=2)
-    heading.wait_for()
-    assert heading.inner_text().lower() == name.lower()
-    assert "%" in reply.locator(".lede").inner_text()
-    assert reply.locator(".candidates li").count() >= 2
-    assert reply.get_by_role("navigation", name="Where this sits in the tree").is_visible()
-    assert reply.locator(".grid img").count() >= 8
-    shown = page.get_by_alt_text("The picture you chose")
-    assert shown.is_visible()
-    assert shown.evaluate("image => image.naturalWidth") > 0
-    outline = page.get_by_role("img", name="Outlined: mark")
-    assert outline.is_visible()
-    # The outline lies on the picture: both are drawn in the same box.
-    assert outline.bounding_box() == shown.bounding_box()
-    assert page.get_by_text("Outlined: what speaks for").is_visible()
+    yield from serve_guide(hostile_guide)
 
 
 def test_an_export_opens_from_a_file_address(open_page, site, guide):
@@ -191,24 +83,6 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
     page.get_by_role("heading", name="Look-alikes").wait_for()
 
 
-def test_marks_are_shown_with_their_pictures(open_page, live, guide, find):
-    page = open_page(f"{live}/identify.html")
-    page.set_input_files("#image", find)
-    check_answer(page, guide)
-    assert page.get_by_role("heading", name="Marks of").is_visible()
-    loaded = "images => images.every(image => image.complete && image.naturalWidth > 0)"
-    tiles = page.locator(".seen-list img")
-    kind = guide.identify([find])[0].kinds[0][0]
-    assert tiles.count() == len(guide.marks(kind).windows) > 0
-    assert page.locator(".seen-marks img").evaluate_all(loaded)
-    page.locator("#reply .candidates a").first.click()
-    page.get_by_role("heading", name="Field marks").wait_for()
-    assert page.locator(".marks .tile").first.is_visible()
-    page.locator(".heats").scroll_into_view_if_needed()
-    page.wait_for_load_state("networkidle")
-    assert page.locator(".heats img").evaluate_all(loaded)
-
-
 @pytest.mark.parametrize("how", ["drop", "paste"])
 def test_identify_by_drop_and_paste(open_page, live, guide, find, how):
     page = open_page(f"{live}/identify.html")
@@ -241,7 +115,6 @@ def test_identify_without_scripts(open_page, live, guide, find):
     page.get_by_role("button", name="Identify").click()
     page.wait_for_url("**/identify.html#answer")
     check_answer(page, guide)
-    assert page.get_by_role("heading", name="Marks of").is_visible()
     page.locator("#reply .candidates a").first.click()
     page.get_by_role("heading", name="Look-alikes").wait_for()
 

@@ -485,8 +485,12 @@ def test_a_client_that_hangs_up_is_no_failure(base, caplog):
 
 def test_summary_of_the_guide(guide, client):
     summary = client.get("/api/guide").json()
+    assert list(summary) == [
+        *("title", "summary", "specimens", "kinds", "branches", "accuracy", "created", "seed")
+    ]
     assert summary["specimens"] == guide.n_specimens
     assert summary["kinds"] == [kind.name for kind in guide.kinds]
+    assert summary["accuracy"] == guide.about["accuracy"]
     assert str(guide.folder) not in client.get("/api/guide").text
 
 

@@ -3,7 +3,7 @@
 A chapter owns everything about itself::
 
     chapter.py     what it measures and writes while a guide is built, what it says of a new image
-    records.py     what it says, as records
+    records.py     what it says, as records, with an EXAMPLE for docs/answer.md
     page.py        its part of the pages, with kind.html, answer.html and style.css
     command.py     its commands
 

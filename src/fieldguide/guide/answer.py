@@ -6,7 +6,7 @@ what its ``to_plain`` returns. The meaning of each field stands in its annotatio
 name: the record is the chapter's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
@@ -58,7 +58,7 @@ class Answer:
     >>> answer.kinds[0].name
     'wren'
     >>> plain = answer.to_plain()
-    >>> plain["schema"], plain["kinds"], plain["marks"]
+    >>> plain["schema"], plain["kinds"], plain["path"]
     (1, [{'name': 'wren', 'probability': 0.9123}], None)
     """
 
@@ -78,17 +78,19 @@ class Answer:
         return {"schema": SCHEMA, **to_plain(self), **parts}
 
 
-def to_plain(value: Any) -> Any:
-    """Return a record as dicts, lists, strings and rounded numbers."""
+def to_plain(value: Any, n_digits: int | None = N_DIGITS) -> Any:
+    """Return a record as dicts, lists, strings and numbers, rounded unless ``n_digits`` is None."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
-        return round(float(value), N_DIGITS)
+        return float(value) if n_digits is None else round(float(value), n_digits)
     if is_record(type(value)):
-        return {name: to_plain(getattr(value, name)) for name in plain_fields(type(value))}
-    return [to_plain(item) for item in value]
+        value = {name: getattr(value, name) for name in plain_fields(type(value))}
+    if isinstance(value, Mapping):
+        return {name: to_plain(item, n_digits) for name, item in value.items()}
+    return [to_plain(item, n_digits) for item in value]
 
 
 def is_record(kind: Any) -> bool:

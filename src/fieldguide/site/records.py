@@ -1,6 +1,8 @@
-"""What ``--json`` prints of branches and comparisons: values that JSON can hold."""
+"""What ``--json`` and ``/api/guide`` tell of a guide: records for ``guide.answer.to_plain``."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fieldguide.guide.compare import Comparison
 
@@ -8,48 +10,134 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 
-def branch_record(guide: "Guide", branch: int, depth: int | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class GuideRecord:
+    """A guide in a few figures."""
+
+    title: str
+    summary: str
+    specimens: int
+    kinds: tuple[str, ...]
+    branches: int
+    accuracy: float | None  # held out; None without kinds
+    created: str | None
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class BranchRecord:
+    """A branch with those below it."""
+
+    branch: int
+    words: tuple[str, ...]
+    count: int  # specimens here and below
+    here: int
+    sure: float
+    kinds: Mapping[str, int]  # here and below
+    branches: "tuple[BranchRecord, ...]"
+
+
+@dataclass(frozen=True)
+class WordRecord:
+    """A visual word."""
+
+    word: int
+    share: float  # of the windows of all pictures
+    kinds: Mapping[str, float]  # where it is most frequent, and how many times more so
+
+
+@dataclass(frozen=True)
+class BranchName:
+    """A branch by its number and its words."""
+
+    branch: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class PairRecord:
+    """Branches of two trees that hold much the same; None where one has no counterpart."""
+
+    first: BranchName | None
+    second: BranchName | None
+    in_first: int
+    in_second: int
+    in_both: int
+
+
+@dataclass(frozen=True)
+class MoveRecord:
+    """Specimens that the second tree has elsewhere."""
+
+    first: BranchName | None
+    second: BranchName | None
+    specimens: tuple[str, ...]  # their files
+
+
+@dataclass(frozen=True)
+class ComparisonRecord:
+    """How two trees compare; specimens are those of the first guide."""
+
+    shared: int
+    moved: int
+    pairs: tuple[PairRecord, ...]
+    moves: tuple[MoveRecord, ...]
+
+
+def guide_record(guide: "Guide") -> GuideRecord:
+    """Return a guide in a few figures."""
+    return GuideRecord(
+        title=guide.title,
+        summary=guide.summary,
+        specimens=guide.n_specimens,
+        kinds=tuple(kind.name for kind in guide.kinds),
+        branches=len(guide.branches),
+        accuracy=guide.about.get("accuracy"),
+        created=guide.about.get("created"),
+        seed=guide.about.get("seed"),
+    )
+
+
+def branch_record(guide: "Guide", branch: int, depth: int | None) -> BranchRecord:
     """Return a branch with those below it, ``depth`` levels of them."""
     node = guide.branches[branch]
     children = node.children if depth is None or depth > 0 else ()
     deeper = None if depth is None else depth - 1
-    return {
-        "branch": node.id,
-        "words": list(node.words),
-        "count": node.count,
-        "here": node.here,
-        "sure": round(node.sure, 4),
-        "kinds": dict(node.kinds),
-        "branches": [branch_record(guide, child, deeper) for child in children],
-    }
+    return BranchRecord(
+        branch=node.id,
+        words=node.words,
+        count=node.count,
+        here=node.here,
+        sure=node.sure,
+        kinds=dict(node.kinds),
+        branches=tuple(branch_record(guide, child, deeper) for child in children),
+    )
 
 
-def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) -> dict[str, Any]:
-    """Return how two trees compare; specimens are those of the first guide."""
+def word_records(guide: "Guide") -> list[WordRecord]:
+    """Return the visual words of a guide."""
+    return [WordRecord(w.number, w.share, dict(w.kinds)) for w in guide.visual_words]
 
-    def name(which: "Guide", b: int | None) -> dict[str, Any] | None:
-        return None if b is None else {"branch": b, "sentence": which.sentence(b)}
 
-    ids = [first for first, _ in comparison.shared]
-    return {
-        "shared": len(comparison.shared),
-        "moved": comparison.n_moved,
-        "pairs": [
-            {
-                "first": name(guide, pair.first),
-                "second": name(other, pair.second),
-                "in_first": pair.n_first,
-                "in_second": pair.n_second,
-                "in_both": pair.n_both,
-            }
-            for pair in comparison.pairs
-        ],
-        "moves": [
-            {
-                "first": name(guide, move.first),
-                "second": name(other, move.second),
-                "specimens": [s.path for s in guide.specimens([ids[row] for row in move.rows])],
-            }
-            for move in comparison.moves
-        ],
-    }
+def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) -> ComparisonRecord:
+    """Return how two trees compare."""
+
+    def name(which: "Guide", b: int | None) -> BranchName | None:
+        return None if b is None else BranchName(b, which.sentence(b))
+
+    def list_paths(rows: tuple[int, ...]) -> tuple[str, ...]:
+        specimens = guide.specimens([comparison.shared[row][0] for row in rows])
+        return tuple(specimen.path for specimen in specimens)
+
+    pairs = tuple(
+        PairRecord(
+            *(name(guide, pair.first), name(other, pair.second)),
+            *(pair.n_first, pair.n_second, pair.n_both),
+        )
+        for pair in comparison.pairs
+    )
+    moves = tuple(
+        MoveRecord(name(guide, move.first), name(other, move.second), list_paths(move.rows))
+        for move in comparison.moves
+    )
+    return ComparisonRecord(len(comparison.shared), comparison.n_moved, pairs, moves)

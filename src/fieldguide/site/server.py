@@ -37,6 +37,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Mount, Route
 
 from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.guide.answer import to_plain
 from fieldguide.site.answers import ShownAnswer
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
 from fieldguide.site.guard import (
@@ -47,6 +48,7 @@ from fieldguide.site.guard import (
     wants_json,
     word_error,
 )
+from fieldguide.site.records import guide_record
 from fieldguide.site.render import Renderer
 from fieldguide.site.uploads import uploaded_image
 
@@ -276,19 +278,7 @@ class _Site:
         return _send_file(request, folder / address, folder / "pictures", _PICTURE_CACHE)
 
     def summary(self, request: Request) -> Response:
-        guide = self.edition().guide
-        return JSONResponse(
-            {
-                "title": guide.title,
-                "summary": guide.summary,
-                "specimens": guide.n_specimens,
-                "kinds": [kind.name for kind in guide.kinds],
-                "branches": len(guide.branches),
-                "accuracy": guide.about.get("accuracy"),
-                "created": guide.about.get("created"),
-                "seed": guide.about.get("seed"),
-            }
-        )
+        return JSONResponse(to_plain(guide_record(self.edition().guide), n_digits=None))
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})

@@ -9,6 +9,7 @@ from PIL import Image
 from safetensors.numpy import load_file
 from skimage.draw import polygon2mask
 from tests.features.test_deep import make_network
+from tests.guide.killed_build import check_killed_build
 
 from fieldguide.chapters.marks.chapter import MOST_EACH, SAMPLE, draw_sample
 from fieldguide.chapters.marks.heat import PAPER, draw_heat, outline_heat
@@ -270,6 +271,16 @@ def test_a_second_build_runs_the_network_on_no_window(blobs, tmp_path, monkeypat
     changed = [*images[:-1], 255 - images[-1]]
     Guide.build(Collection.from_arrays(changed, kinds), tmp_path / "guide", features="deep")
     assert runs.count(len(MEASURED)) == 1
+
+
+def test_a_killed_build_looks_at_no_window_twice(blobs, tmp_path):
+    root = tmp_path / "images"
+    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
+        (root / kind).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(root / kind / f"{i:02d}.png")
+    whole = Guide.build(root, tmp_path / "whole", n_jobs=1)
+    step = "looking for marks"
+    check_killed_build(root, whole, tmp_path / "guide", step, 7, step)
 
 
 def test_a_network_without_words_leaves_the_patterns(blobs, tmp_path):

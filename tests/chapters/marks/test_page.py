@@ -13,7 +13,6 @@ from starlette.testclient import TestClient
 from fieldguide.chapters.marks.page import (
     list_mark_pictures,
     marks_lines,
-    marks_record,
     show_image_marks,
     word_enough,
 )
@@ -21,11 +20,13 @@ from fieldguide.chapters.marks.records import (
     HeatPicture,
     ImageMarks,
     KindMarks,
+    MarksRecord,
     SeenMark,
     SeenMarks,
     WindowMark,
     WordMark,
 )
+from fieldguide.guide.answer import to_plain
 from fieldguide.site import Renderer, create_app, export_site
 
 ADDRESS = "pictures/marks/" + "0" * 32
@@ -192,9 +193,11 @@ def test_lines_of_a_terminal(width):
 
 
 def test_a_record_holds_everything():
-    record = marks_record(make_marks("robin"))
+    record = to_plain(MarksRecord.from_marks(make_marks("robin")))
+    assert list(record) == ["kind", "sentence", "windows", "words", "path", "enough"]
     assert record["sentence"] == "lynx; not bus"
     assert record["windows"][0]["windows"] == {"centre": 0.3, "whole": 0.1}
+    assert record["windows"][0]["specimens"] == [{"id": 0, "window": "centre"}]
     assert record["windows"][1]["lacks"]
     assert record["words"][1] == {"word": 9, "lacks": True, "weight": 0.25}
     assert record["path"][-1] == {"words": 9, "score": 0.93}

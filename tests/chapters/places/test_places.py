@@ -2,15 +2,13 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from PIL import Image
 from tests.guide.contents import contents
+from tests.guide.killed_build import check_killed_build
 
 from fieldguide.chapters.places import chapter as places
 from fieldguide.chapters.places.chapter import choose_negatives, choose_sample, find_places
@@ -19,16 +17,6 @@ from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.views import Kind
 from fieldguide.locate import to_regions
-
-KILLED_BUILD = """
-import os, signal, sys
-from fieldguide.guide import Guide
-folder, out, step, after = sys.argv[1:]
-def progress(name, done, total):
-    if name == step and done >= int(after):
-        os.kill(os.getpid(), signal.SIGKILL)
-Guide.build(folder, out, n_jobs=2, progress=progress)
-"""
 
 
 def draw(colour, corner, seed):
@@ -100,20 +88,17 @@ def test_a_new_image_is_located(guide):
         guide.locate([image], "rd")
 
 
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1)
+
+
 @pytest.mark.parametrize(
     ("step", "after"), [("looking at regions", 0), ("looking at regions", 9),
                         ("learning where marks are", 1)],
 )  # fmt: skip
-def test_a_killed_build_goes_on_to_the_same_guide(folder, tmp_path, step, after):
-    out, other = tmp_path / "guide", tmp_path / "other"
-    arguments = [str(folder), str(out), step, str(after)]
-    killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, *arguments], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    steps = []
-    Guide.build(folder, out, n_jobs=1, progress=lambda *now: steps.append(now))
-    assert next(done for name, done, _ in steps if name == "looking at regions") >= after
-    Guide.build(folder, other, n_jobs=2)
-    assert contents(out) == contents(other)
+def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
+    check_killed_build(folder, whole, tmp_path / "guide", step, after, "looking at regions")
 
 
 def test_a_second_build_keeps_the_places(guide, folder, tmp_path):

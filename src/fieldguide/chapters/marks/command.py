@@ -28,8 +28,10 @@ def marks(
 
     Example: fieldguide marks photos-guide heron
     """
-    from fieldguide.chapters.marks.page import marks_lines, marks_record
+    from fieldguide.chapters.marks.page import marks_lines
+    from fieldguide.chapters.marks.records import MarksRecord
     from fieldguide.guide import Guide
+    from fieldguide.guide.answer import to_plain
 
     opened = Guide.open(guide)
     found = opened.marks(kind)
@@ -39,7 +41,7 @@ def marks(
             why = "marks tell a kind from others, and it has one kind: add pictures of another"
         raise FieldguideError(f"This guide has no marks; {why}.")
     if as_json:
-        say_json(marks_record(found))
+        say_json(to_plain(MarksRecord.from_marks(found)))
         return
     console, fine = open_console()
     say(*marks_lines(found, console.width, full="█" if fine[4] == "●" else "#"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PIL import Image
 
@@ -163,32 +163,6 @@ def draw_path(marks: KindMarks) -> EnoughPath | None:
     ]
     said = ", ".join(f"{n} words {percent(score)}" for n, score in marks.path)
     return EnoughPath(points, f"Held-out score by number of words: {said}")
-
-
-def marks_record(marks: KindMarks) -> dict[str, Any]:
-    """Return the marks of a kind as values that JSON can hold."""
-    return {
-        "kind": marks.kind,
-        "sentence": marks.sentence,
-        "windows": [
-            {
-                "word": mark.word,
-                "lacks": mark.lacks,
-                "weight": round(mark.weight, 4),
-                "windows": {name: round(weight, 4) for name, weight in mark.windows},
-                "typical": round(mark.typical, 4),
-                "elsewhere": round(mark.elsewhere, 4),
-                "specimens": [{"id": i, "window": window} for i, window in mark.specimens],
-            }
-            for mark in marks.windows
-        ],
-        "words": [
-            {"word": mark.number, "lacks": mark.lacks, "weight": round(mark.weight, 4)}
-            for mark in marks.words
-        ],
-        "path": [{"words": n, "score": score} for n, score in marks.path],
-        "enough": marks.enough,
-    }
 
 
 def marks_lines(marks: KindMarks, width: int, *, full: str = "█") -> list[str]:

@@ -1,5 +1,6 @@
 """What is said of marks: those of a kind, and those that one picture shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
@@ -129,6 +130,72 @@ class ImageMarks:
         return cls(seen.kind, word_because(windows), windows, seen.heat)
 
 
+class MarkSpecimen(NamedTuple):
+    """A specimen with a strong vote of a mark."""
+
+    id: int
+    window: str  # where the vote is strongest
+
+
+@dataclass(frozen=True)
+class WindowMarkRecord:
+    """A window mark, as ``fieldguide marks --json`` tells it."""
+
+    word: str
+    lacks: bool
+    weight: float
+    windows: Mapping[str, float]  # heaviest first
+    typical: float
+    elsewhere: float
+    specimens: tuple[MarkSpecimen, ...]
+
+
+class WordMarkRecord(NamedTuple):
+    """A visual word, as ``fieldguide marks --json`` tells it."""
+
+    word: int
+    lacks: bool
+    weight: float
+
+
+class KeptWords(NamedTuple):
+    """How well a kind is told from the others by a few visual words."""
+
+    words: int
+    score: float
+
+
+@dataclass(frozen=True)
+class MarksRecord:
+    """The marks of a kind, as ``fieldguide marks --json`` tells them."""
+
+    kind: str
+    sentence: str
+    windows: tuple[WindowMarkRecord, ...]
+    words: tuple[WordMarkRecord, ...]
+    path: tuple[KeptWords, ...]
+    enough: int | None
+
+    @classmethod
+    def from_marks(cls, marks: KindMarks) -> "MarksRecord":
+        """Make the record from the marks of a kind."""
+        windows = tuple(
+            WindowMarkRecord(
+                word=mark.word,
+                lacks=mark.lacks,
+                weight=mark.weight,
+                windows=dict(mark.windows),
+                typical=mark.typical,
+                elsewhere=mark.elsewhere,
+                specimens=tuple(MarkSpecimen(*each) for each in mark.specimens),
+            )
+            for mark in marks.windows
+        )
+        words = tuple(WordMarkRecord(mark.number, mark.lacks, mark.weight) for mark in marks.words)
+        path = tuple(KeptWords(*each) for each in marks.path)
+        return cls(marks.kind, marks.sentence, windows, words, path, marks.enough)
+
+
 def word_because(marks: tuple[ImageMark, ...]) -> str:
     """Say in one line which marks an image shows: "lynx (centre), tabby; no bus"."""
     shown = [mark for mark in marks if mark.is_shown]
@@ -142,3 +209,18 @@ def _name_mark(mark: ImageMark) -> str:
     """Name a mark with the window where it weighs most: "lynx (bottom-right)"."""
     window = mark.windows[0]
     return mark.word if window == "whole" else f"{mark.word} ({window})"
+
+
+_CREST = ImageMark(
+    word="house finch",
+    lacks=False,
+    windows=("centre", "top-left"),
+    weight=0.1845,
+    vote=0.8712,
+    typical=0.8104,
+    elsewhere=0.4331,
+    is_shown=True,
+    box=(0.2375, 0.2, 0.7625, 0.9),
+)
+EXAMPLE = ImageMarks("wren", "house finch (centre)", (_CREST,))
+"""What docs/answer.md shows."""

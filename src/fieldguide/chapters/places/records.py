@@ -44,3 +44,20 @@ class Located:
     places: Annotated[tuple[Place, ...], "what adds most comes first; may be empty"]
     parts: Annotated[tuple[PartOfMargin, ...], "exact; their sum is the score"] = ()
     subject: Annotated[FoundSubject | None, "null for a network without a map"] = None
+
+
+_RING = ((0.31, 0.22), (0.64, 0.22), (0.64, 0.71), (0.31, 0.71))
+EXAMPLE = Located(
+    kind="wren",
+    against="robin",
+    score=0.8321,
+    share=0.1617,
+    places=(Place((0.31, 0.22, 0.64, 0.71), (_RING,), 0.5127),),
+    parts=(
+        PartOfMargin("deep", 0.3012, True),
+        PartOfMargin("closer", 0.6401, True),
+        PartOfMargin("constant", -0.1092, False),
+    ),
+    subject=FoundSubject((0.22, 0.11, 0.78, 0.93), 0.5312, 1),
+)
+"""What docs/answer.md shows."""

@@ -1,0 +1,53 @@
+"""``fieldguide marks``, and the marks in what ``fieldguide identify`` says."""
+
+import json
+
+import pytest
+from PIL import Image
+from tests.cli.commands import check_refusal, list_commands, run
+
+from fieldguide.collection import Collection
+from fieldguide.guide import Guide
+
+
+def test_marks_is_a_command():
+    assert "marks" in list_commands()
+
+
+def test_marks_of_a_kind(small_guide, blobs, tmp_path):
+    told = run("marks", small_guide.folder, "Disc").stdout.splitlines()
+    record = json.loads(run("marks", small_guide.folder, "disc", "--json").stdout)
+    assert told[0] == f"disc: {record['sentence']}"
+    assert any("visual words" in line for line in told)
+    unknown = run("marks", small_guide.folder, "squares")
+    assert unknown.returncode == 2
+    assert "No kind of this guide is called 'squares'. There is 'square'." in unknown.stderr
+    assert unknown.stderr.count("\n") == 1
+    image = tmp_path / "disc.png"
+    Image.fromarray(blobs[0][0]).save(image)
+    (line,) = (
+        line
+        for line in run("identify", small_guide.folder, image).stdout.splitlines()
+        if line.startswith("  because of: ")
+    )
+    told = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]
+    assert line == f"  because of: {told['answer']['marks']['because']}"
+    assert any(mark["word"] in line for mark in record["windows"])
+
+
+@pytest.mark.parametrize(
+    ("n", "marks", "why"),
+    [
+        (24, False, "build it again, without --no-marks"),
+        (8, True, "it has one kind: add pictures of another"),
+    ],
+)
+def test_why_a_guide_has_no_marks(blobs, tmp_path, n, marks, why):
+    images, kinds = blobs
+    collection = Collection.from_arrays(images[:n], kinds[:n])
+    Guide.build(collection, tmp_path / "guide", features="color", marks=marks, n_jobs=1)
+    check_refusal(["marks", str(tmp_path / "guide"), "disc"], why)
+
+
+def test_a_folder_that_is_no_guide(tmp_path):
+    check_refusal(["marks", str(tmp_path), "robin"], "is not a guide")

@@ -57,6 +57,7 @@ PROBLEMS = (
     "clip_selection",
     "clip_regions",
     "region_specimens",
+    "second_look",
 )
 
 

@@ -1,17 +1,18 @@
 """Looks at a picture: the middle square first, then its subject, found and seen closer.
 
     deep      the first look: the middle square, at the size that the network was made for
-    closer    the second: the square around the subject, at the same size
-    subject   the whole picture at a finer scale, its cells averaged with the subject's scores
-    peaks     the same cells, the largest value of each channel
+    closer    the second: the square around the subject, at a finer scale; the largest value of
+              each channel over its cells
+    peaks     the whole picture at a finer scale; the same
+    subject   its cells averaged with the subject's scores
 
 Each is a part of the row by which pictures are compared, scaled to length 1. Each is pooled from
 cells, so that a linear function of a part is a sum over cells: with weights a(u) of sum 1,
 
     w · p / ‖p‖ = Σ_u a(u) w·M(u) / ‖p‖,    p = Σ_u a(u) M(u),
 
-and for the peaks every channel counts for the cell where it is largest. Where a score comes from
-is therefore exact (:meth:`Look.share_out`).
+and where the largest is taken, every channel counts for the cell where it is largest. Where a score
+comes from is therefore exact (:meth:`Look.share_out`).
 
 The subject is found by a :class:`~fieldguide.features.subject_finder.SubjectFinder`.
 """
@@ -27,11 +28,11 @@ from fieldguide.features.subject_finder import Subject, SubjectFinder
 
 DEEP = "deep"
 CLOSER, SUBJECT, PEAKS = "closer", "subject", "peaks"
-SECOND = (CLOSER, SUBJECT, PEAKS)
-# The longer side of the finer look in units of the first one's: 384 px for a network of 224. Found
-# subjects get better up to twice the side, and names hardly; time grows with the square.
-FINER = 12 / 7
-MARGIN = 1.15  # side of the closer look in units of the subject's longer side
+SECOND = (CLOSER, PEAKS, SUBJECT)
+# Longer sides of the finer looks in units of the first one's: for a network of 224 px, 384 px for
+# the whole picture and 320 px for the subject. Found subjects get better up to 448 px, and names
+# hardly; time grows with the square.
+FINER, CLOSER_FINER = 12 / 7, 10 / 7
 
 
 class Look(NamedTuple):
@@ -79,9 +80,9 @@ class Looks(NamedTuple):
         weights = scores / total if total > 0 else np.full_like(scores, 1 / scores.size)
         whole = (0.0, 0.0, 1.0, 1.0)
         return {
-            CLOSER: Look(CLOSER, square, _even(square), self.area),
-            SUBJECT: Look(SUBJECT, self.cells, weights, whole),
+            CLOSER: Look(CLOSER, square, None, self.area),
             PEAKS: Look(PEAKS, self.cells, None, whole),
+            SUBJECT: Look(SUBJECT, self.cells, weights, whole),
         }
 
 
@@ -93,7 +94,9 @@ def look_closer(image: Image.Image, network: Network, finder: SubjectFinder) -> 
     cells = picture_cells(image, network)
     subject = finder.find(cells)
     left, top, side = find_closer_square(subject.box, image.size)
-    outputs = network.run(crop_square(image, left, top, side, network.size_px)[None], cells=True)
+    stride = network.stride_px or 1
+    size_px = round(CLOSER_FINER * network.size_px / stride) * stride
+    outputs = network.run(crop_square(image, left, top, side, size_px)[None], cells=True)
     width, height = image.size
     area = (left / width, top / height, (left + side) / width, (top + side) / height)
     return Looks(cells, subject, outputs, area)
@@ -137,7 +140,7 @@ def find_closer_square(box: Box, size: tuple[int, int]) -> tuple[float, float, f
     can be; a square longer than a side of the picture reaches beyond both of its ends alike.
     """
     corners = np.array(box) * np.tile(size, 2)
-    side = min(MARGIN * float(max(corners[2:] - corners[:2])), float(max(size)))
+    side = min(float(max(corners[2:] - corners[:2])), float(max(size)))
     middle = (corners[:2] + corners[2:]) / 2
 
     def place(at: float, length: float) -> float:

@@ -2,15 +2,15 @@
 
     deep      an ImageNet network's view of the middle of the picture
     closer    its view of the subject, which is found first
-    subject   what it sees at the places of the subject, on average
     peaks     the most that it sees of anything at any place
+    subject   what it sees at the places of the subject, on average
     words     visual words in a pyramid of grids           χ² kernel
     hog       edges by direction and place                 intersection kernel
     gist      the spatial envelope of a scene              Gaussian kernel
     texture   local binary patterns                        χ² kernel
     color     colours by name and place                    χ² kernel
 
-The first four are the looks of :mod:`fieldguide.features.looks`; ``looks`` stands for all of them.
+The first four are those of :mod:`fieldguide.features.looks`; ``looks`` stands for all of them.
 
 Histograms are told apart by kernels, not by their plain products. Each part is therefore mapped
 to coordinates whose products are its kernel, by Nyström's method on landmarks z of a sample:
@@ -100,7 +100,7 @@ class FeatureStack(ImageTransformer):
     Parameters
     ----------
     parts : str
-        One or more of deep, closer, subject, peaks, words, hog, gist, texture, color, joined by
+        One or more of deep, closer, peaks, subject, words, hog, gist, texture, color, joined by
         ``+``; looks is short for the first four.
     n_sample : int
         At most so many pictures, drawn at random, are looked at to learn words and landmarks.

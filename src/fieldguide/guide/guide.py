@@ -22,9 +22,18 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models, read_json
-from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_largest
-from fieldguide.guide.views import Branch, Couplet, Exemplar, Kind, Specimen, Unreadable, VisualWord
+from fieldguide.guide.views import (
+    Branch,
+    Couplet,
+    Exemplar,
+    FoundSubject,
+    Kind,
+    Specimen,
+    Unreadable,
+    VisualWord,
+)
 from fieldguide.guide.visual_words import read_visual_words
 from fieldguide.guide.workspace import Settings
 
@@ -438,8 +447,31 @@ class Guide:
         sightings = map(self.look, images)
         return [places.locate(each, wanted or each.kinds[0].name) for each in sightings]
 
+    def find_subjects(self, images: Iterable[Any]) -> list[FoundSubject]:
+        """Say where the subject of new images is, whatever it is: box and confidence.
+
+        GuideError in a guide that looks once and knows no places.
+        """
+        places, found = self._models.part("places"), []
+        for sighting in map(self.look, images):
+            looks = sighting.looks or (places and places.look(sighting))
+            if looks is None:
+                raise GuideError(
+                    "This guide looks at pictures once and does not find their subjects; build it "
+                    "again with --features looks."
+                )
+            found.append(describe_subject(looks.subject))
+        return found
+
+    def subject(self, i: int) -> FoundSubject | None:
+        """Return the subject of a specimen; None in a guide that looks once."""
+        if "subjects" not in self.about["features"]:
+            return None
+        *box, confidence = (round(float(v), 4) for v in self._models.subjects[int(i)])
+        return FoundSubject((box[0], box[1], box[2], box[3]), confidence, 1)
+
     def located(self, i: int) -> "Located | None":
-        """Return where the mark of its kind is on a specimen; None if it was not looked at."""
+        """Return what decides for the kind of a specimen; None if it was not looked at."""
         places = self._models.part("places")
         found = places and places.of_picture.get(self.digests[int(i)])
         return found if found and found.kind == self.specimen(i).kind else None
@@ -475,7 +507,7 @@ class Guide:
         return export_site(self, Path(target), overwrite=overwrite, progress=progress)
 
     def all_located(self, kind: str | None = None) -> "list[tuple[Specimen, Located]]":
-        """Return the specimens, of one kind or of all, on which marks were found, and where."""
+        """Return the specimens, of one kind or of all, of which it is known what decides."""
         known = self._kind_by_name
         if kind is not None:
             name = self.find_kind(kind)

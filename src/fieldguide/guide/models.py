@@ -79,6 +79,11 @@ class Models:
         )
 
     @cached_property
+    def subjects(self) -> np.ndarray:
+        """Box and confidence of each specimen's subject, (n_specimens, 5)."""
+        return files.read_features(self._folder, "subjects", self._about["n_specimens"])
+
+    @cached_property
     def stack(self) -> FeatureStack | None:
         """What makes such rows of images; None where they are the embedding."""
         parts = self._about["settings"].get("features", DEEP)

@@ -10,13 +10,14 @@ from PIL import Image
 
 from fieldguide.collection import read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
-from fieldguide.features import Looks
+from fieldguide.features import Looks, Subject
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.views import FoundSubject
 
 Value = TypeVar("Value")
 
@@ -95,6 +96,12 @@ class Sighting:
         probability = key.predict_proba(self.row)[0]
         order = np.argsort(-probability, kind="stable")
         return tuple(NamedKind(str(key.classes_[k]), float(probability[k])) for k in order)
+
+
+def describe_subject(subject: Subject) -> FoundSubject:
+    """Return what is told of a subject."""
+    x0, y0, x1, y1 = (round(float(side), 4) for side in subject.box)
+    return FoundSubject((x0, y0, x1, y1), round(subject.confidence, 4), len(subject.boxes))
 
 
 def _read_image(source: Any) -> tuple[Image.Image, tuple[int, int]]:

@@ -131,3 +131,12 @@ class KeyPath:
     group: Annotated[
         tuple[str, ...], "kinds among which it is, nine times in ten; empty if not known"
     ] = ()
+
+
+@dataclass(frozen=True)
+class FoundSubject:
+    """What stands out as the subject of a picture, whatever it is."""
+
+    box: Annotated[tuple[float, float, float, float], "x0, y0, x1, y1 in shares of the sides"]
+    confidence: Annotated[float, "0 to 1; a half is usual in the collection"]
+    n_pieces: Annotated[int, "of about the same strength; more than one may be several subjects"]

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.features import AttributeMatrix, WordModel
-from fieldguide.guide import annotation, specimens
+from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
 from fieldguide.guide.specimens import Table
@@ -13,15 +13,23 @@ from fieldguide.guide.workspace import Workspace
 NAME = "words"
 
 
+def average_looks(first: np.ndarray, closer: np.ndarray | None) -> np.ndarray:
+    """Return the probabilities of the network's classes from the logits of one look or of both."""
+    probabilities: np.ndarray = softmax(first, axis=1)
+    if closer is None:
+        return probabilities
+    return (probabilities + softmax(closer, axis=1)) / 2
+
+
 def build(work: Workspace) -> None:
     """Put every specimen into words: the network's, the picture's, and the owner's."""
     work.progress("finding words", 0, 1)
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
     model = WordModel()
-    logits = table.features.get("logits")
+    logits, closer = table.features.get("logits"), work.built[rows.NAME].closer
     words: AttributeMatrix = model.fit_transform(
-        None if logits is None else softmax(np.asarray(logits), axis=1),
+        None if logits is None else average_looks(np.asarray(logits), closer),
         np.asarray(table.features["properties"]),
         kinds=table.kinds,
         paths=[record.path for record in table.records],

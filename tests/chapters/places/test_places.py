@@ -11,12 +11,11 @@ from tests.guide.contents import contents
 from tests.guide.killed_build import check_killed_build
 
 from fieldguide.chapters.places import chapter as places
-from fieldguide.chapters.places.chapter import choose_negatives, choose_sample, find_places
+from fieldguide.chapters.places.chapter import choose_sample
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.views import Kind
-from fieldguide.locate import to_regions
 
 
 def draw(colour, corner, seed):
@@ -59,6 +58,7 @@ def test_the_mark_is_where_it_was_drawn(guide, squares):
         assert located.kind == specimen.kind
         assert 0 < located.share < 1
         x0, y0, x1, y1 = np.array(boxes[specimen.path]) / 96
+        assert located.score == pytest.approx(sum(p.value for p in located.parts), abs=1e-4)
         for place in located.places:
             a0, b0, a1, b1 = place.box
             points = np.array([point for ring in place.outline for point in ring])
@@ -94,18 +94,17 @@ def whole(folder, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("step", "after"), [("looking at regions", 0), ("looking at regions", 9),
-                        ("learning where marks are", 1)],
+    ("step", "after"), [("finding what decides", 0), ("finding what decides", 9)],
 )  # fmt: skip
 def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
-    check_killed_build(folder, whole, tmp_path / "guide", step, after, "looking at regions")
+    check_killed_build(folder, whole, tmp_path / "guide", step, after, "finding what decides")
 
 
 def test_a_second_build_keeps_the_places(guide, folder, tmp_path):
     steps = []
     before = contents(guide.folder)
     Guide.build(folder, guide.folder, features="deep", progress=lambda *now: steps.append(now[0]))
-    assert "looking at regions" not in steps
+    assert "finding what decides" not in steps
     assert contents(guide.folder) == before
 
 
@@ -119,11 +118,11 @@ def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
     assert opened.identify([image])[0].parts.get("places") is None
     assert opened.located(0) is None
     assert opened.all_located() == []
-    with pytest.raises(GuideError, match="does not know where marks are"):
+    with pytest.raises(GuideError, match="does not know where its answers come from"):
         opened.locate([image])
 
 
-@pytest.mark.parametrize("damage", ["cut", "outline", "kinds", "box"])
+@pytest.mark.parametrize("damage", ["cut", "outline", "subject", "box"])
 def test_a_damaged_file_is_one_sentence(guide, folder, tmp_path, damage):
     out = tmp_path / "guide"
     Guide.build(folder, out, features="deep", n_jobs=1)
@@ -138,7 +137,7 @@ def test_a_damaged_file_is_one_sentence(guide, folder, tmp_path, damage):
         elif damage == "box":
             first["box"] = "0 0 1"
         else:
-            said["kinds"].append("one more")
+            next(iter(said["pictures"].values()))["subject"]["confidence"] = 3
         path.write_text(json.dumps(said))
     with pytest.raises(GuideError, match=r"The places .* cannot be read .*; build the guide again"):
         Guide.open(out).located(0)
@@ -194,27 +193,3 @@ def test_of_very_many_kinds_the_largest_are_looked_at():
     assert sum(len(ids) for _, ids in sample) <= places.MOST
     assert sample[0][0].count == 5000 - len(sample)
     assert choose_sample([], 10) == []
-
-
-def test_negatives_are_of_other_kinds_and_half_of_look_alikes():
-    pictures = {f"k{i}": [f"k{i} {j}" for j in range(6)] for i in range(20)}
-    drawn = choose_negatives(kind("k3", alike=("k1", "k2", "k4", "gone")), pictures, 0)
-    assert len(set(drawn)) == places.N_NEGATIVE
-    assert sum(picture.split()[0] in ("k1", "k2", "k4") for picture in drawn) == 16
-    assert not any(picture.startswith("k3 ") for picture in drawn)
-    assert drawn == choose_negatives(kind("k3", alike=("k1", "k2", "k4", "gone")), pictures, 0)
-    few = choose_negatives(kind("a"), {"a": ["1", "2"], "b": ["2", "3"]}, 0)
-    assert few == ["3"]  # the same picture under two names is no negative
-
-
-def test_places_are_the_pieces_that_score_and_stand_out():
-    labels = np.kron(np.arange(9).reshape(3, 3), np.ones((20, 30), int))
-    scores = np.array([2.0, -1, -1, -1, 1.5, -1, -1, -1, -1])
-    contrast = np.zeros(9)
-    contrast[4] = 1
-    (place,) = find_places("k", to_regions(labels), scores, contrast).places
-    assert place.box == (0.3333, 0.3333, 0.6667, 0.6667)
-    flat = find_places("k", to_regions(labels), scores, np.zeros(9))
-    assert [place.box[0] for place in flat.places] == [0.0, 0.3333]
-    same = find_places("k", to_regions(labels), np.ones(9), contrast)
-    assert same.share == 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from fieldguide.chapters.places.records import Located
+from fieldguide.chapters.places.records import Located, Place
 from fieldguide.datasets.boxes import (
     Objects,
     read_coco_boxes,
@@ -16,9 +16,13 @@ from fieldguide.datasets.boxes import (
     read_yolo_boxes,
 )
 from fieldguide.errors import CollectionError, FieldguideError
+from fieldguide.guide.views import FoundSubject
 from fieldguide.metrics import corloc, localization_curve
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+
+
+SUBJECT = "subject"  # the name of its boxes
 
 
 class Found(NamedTuple):
@@ -26,20 +30,39 @@ class Found(NamedTuple):
 
     path: str
     size: tuple[int, int]  # width and height in px
-    located: Located
+    located: Located | None  # None where it is not known where the answer comes from
+    subject: FoundSubject | None
 
     def to_objects(self) -> Objects:
-        """Return the places as boxes in pixels."""
-        places = self.located.places
-        boxes = np.array([place.box for place in places]) * (*self.size, *self.size)
-        names = [self.located.kind] * len(places)
-        is_difficult = np.zeros(len(places), bool)
-        return Objects(self.path, self.size, names, boxes.astype(np.float32), is_difficult)
+        """Return the places and the subject as boxes in pixels."""
+        boxes = [place.box for place in self._places] + [s.box for s in self._subjects]
+        pixels = np.array(boxes).reshape(-1, 4) * (*self.size, *self.size)
+        kind = "" if self.located is None else self.located.kind
+        names = [kind] * len(self._places) + [SUBJECT] * len(self._subjects)
+        is_difficult = np.zeros(len(names), bool)
+        return Objects(self.path, self.size, names, pixels.astype(np.float32), is_difficult)
 
     @property
     def scores(self) -> list[float]:
-        """How sure each place is."""
-        return [place.score for place in self.located.places]
+        """How sure each box is."""
+        sure = [place.score for place in self._places]
+        return sure + [subject.confidence for subject in self._subjects]
+
+    @property
+    def whole(self) -> tuple[np.ndarray, list[float]]:
+        """The boxes of whole things, and how sure they are: the subject, or the places."""
+        objects, scores = self.to_objects(), self.scores
+        wanted = [SUBJECT] if self._subjects else set(objects.names)
+        kept = [j for j, name in enumerate(objects.names) if name in wanted]
+        return objects.boxes[kept], [scores[j] for j in kept]
+
+    @property
+    def _places(self) -> tuple[Place, ...]:
+        return () if self.located is None else self.located.places
+
+    @property
+    def _subjects(self) -> tuple[FoundSubject, ...]:
+        return () if self.subject is None else (self.subject,)
 
 
 class Comparison(NamedTuple):
@@ -81,7 +104,7 @@ def read_boxes(path: str | os.PathLike) -> list[Objects]:
 def compare_boxes(
     found: Sequence[Found], truth: Sequence[Objects], overlaps: Sequence[float] = (0.5, 0.4)
 ) -> Comparison:
-    """Compare what was found with the boxes of the same pictures.
+    """Compare the subjects that were found with the boxes of the same pictures.
 
     Pictures are matched by path, or by file name where that is unique; boxes by their name where
     the boxes of others have that of a kind that was looked for, and all of them otherwise.
@@ -90,7 +113,7 @@ def compare_boxes(
     stems: dict[str, list[Objects]] = {}
     for objects in truth:
         stems.setdefault(Path(_plain(objects.path)).stem, []).append(objects)
-    kinds = {each.located.kind for each in found}
+    kinds = {each.located.kind for each in found if each.located is not None}
     is_named = any(name in kinds for objects in truth for name in objects.names)
     boxes, finds, scores = [], [], []
     for each in found:
@@ -100,10 +123,11 @@ def compare_boxes(
             (mine,) = alike
         if mine is None:
             continue
-        kept = [not is_named or name == each.located.kind for name in mine.names]
+        kind = each.located.kind if is_named and each.located is not None else None
+        kept = [kind is None or name == kind for name in mine.names]
         boxes.append(mine.boxes[np.array(kept, dtype=bool)])
-        finds.append(each.to_objects().boxes)
-        scores.append(each.scores)
+        finds.append(each.whole[0])
+        scores.append(each.whole[1])
     if not any(map(len, boxes)):
         raise FieldguideError(
             f"None of the {len(found):,} pictures has a box in the file; give boxes of the same "

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
 from fieldguide.chapters.places.evidence import locate_margin, share_margin
-from fieldguide.chapters.places.records import FoundSubject, Located, PartOfMargin, Place
+from fieldguide.chapters.places.records import Located, PartOfMargin, Place
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
     FeatureStack,
@@ -42,7 +42,7 @@ from fieldguide.guide import register, rows, specimens
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.sighting import Sighting
-from fieldguide.guide.views import Kind
+from fieldguide.guide.views import FoundSubject, Kind
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import contrast_classes
 
@@ -75,6 +75,13 @@ class PlaceModel(NamedTuple):
     def answer(self, sighting: Sighting) -> Located | None:
         """Return where the decision for the likeliest kind comes from."""
         return self.locate(sighting, sighting.kinds[0].name)
+
+    def look(self, sighting: Sighting) -> Looks | None:
+        """Return the second look at an image, also in a guide whose rows do without."""
+        finder, network = self.finder, sighting.models.network
+        if finder is None or network.stride_px is None:
+            return sighting.looks
+        return sighting.keep(NAME, lambda: look_closer(sighting.image, network, finder))
 
     def locate(self, sighting: Sighting, kind: str) -> Located | None:
         """Return where the decision for a kind, against the likeliest other, comes from.

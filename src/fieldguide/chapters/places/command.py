@@ -29,7 +29,7 @@ def locate(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Look for the marks of this kind; by default of the one it is named."),
+        typer.Option(help="Say what decides for this kind; by default for the one it is named."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the boxes to this COCO JSON file.")
@@ -44,15 +44,16 @@ def locate(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Say where in each image the marks of a kind are.
+    """Say where in each image its subject is, and what decides for a kind.
 
-    Without IMAGES, it tells what the guide has found in the best examples of each kind.
-    With --boxes, it prints the average precision at an overlap of .5 and .4, and CorLoc.
+    Without IMAGES, it tells what the guide has found in its own.
+    With --boxes, it compares the subjects: the average precision at an overlap of .5 and .4, and
+    CorLoc.
 
     Example: fieldguide locate photos-guide new/*.jpg --out found.json
     """
     from fieldguide.chapters.places.boxes import compare_boxes, read_boxes
-    from fieldguide.chapters.places.page import word_located
+    from fieldguide.chapters.places.page import word_located, word_subject
     from fieldguide.guide import Guide
     from fieldguide.guide.answer import to_plain
     from fieldguide.site.phrases import count
@@ -63,14 +64,21 @@ def locate(
     if embedder is not None:
         opened.use_embedder(embedder)
     truth = None if boxes is None else read_boxes(boxes)
-    found, n_failed = _find_marks(opened, images or [], kind)
+    found, n_failed = _find_places(opened, images or [], kind)
     if out is not None:
         _write_boxes(out, found)
     if as_json:
-        say_json([{"image": f.path, "places": to_plain(f.located)} for f in found])
+        records = [
+            {"image": f.path, "subject": to_plain(f.subject), "places": to_plain(f.located)}
+            for f in found
+        ]
+        say_json(records)
     elif images:
         for each in found:
-            say(f"{each.path}: {each.located.kind}, {word_located(each.located)}")
+            said = [] if each.subject is None else [word_subject(each.subject)]
+            if each.located is not None:
+                said.append(f"{each.located.kind}: {word_located(each.located)}")
+            say(f"{each.path}: {'; '.join(said)}")
     if truth is not None:
         compared = compare_boxes(found, truth)
         figures = ", ".join(f"AP at {o:g}: {p:.3f}" for o, p in compared.average_precision.items())
@@ -80,24 +88,34 @@ def locate(
     if out is not None and not as_json:
         say(f"The boxes of {count(len(found), 'picture')} are in {out}")
     elif not images and truth is None and not as_json:
-        say(f"The guide has found marks in {count(len(found), 'picture')}; add --out found.json.")
+        say(f"The guide knows places in {count(len(found), 'picture')}; add --out found.json.")
     if n_failed:
         raise typer.Exit(2)
 
 
-def _find_marks(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
+def _find_places(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
     """Return what is found in images, or in the guide's own; and how many could not be read."""
     from fieldguide.chapters.places.boxes import Found
     from fieldguide.errors import UnreadableImageError
 
     if not images:
-        return [Found(s.path, (s.width, s.height), at) for s, at in guide.all_located(kind)], 0
+        located = {specimen.id: at for specimen, at in guide.all_located(kind)}
+        ids = (
+            guide.members(kind=kind and guide.find_kind(kind)) if kind else range(guide.n_specimens)
+        )
+        own = [(s, guide.subject(s.id), located.get(s.id)) for s in guide.specimens(ids)]
+        return [
+            Found(s.path, (s.width, s.height), at, subject or (at.subject if at else None))
+            for s, subject, at in own
+            if subject is not None or at is not None
+        ], 0
     found, n_failed = [], 0
     for image in images:
         try:
             sighting = guide.look(image)
-            (located,) = guide.locate([sighting], kind)
-            found.append(Found(str(image), sighting.size, located))
+            (located_one,) = guide.locate([sighting], kind) if guide.kinds else [None]
+            (subject,) = guide.find_subjects([sighting])
+            found.append(Found(str(image), sighting.size, located_one, subject))
         except UnreadableImageError as error:
             n_failed += 1
             complain(str(error))

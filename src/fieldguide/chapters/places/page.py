@@ -1,9 +1,10 @@
-"""Where marks are, for pages: outlines to draw over pictures, and the same in words."""
+"""Where answers come from, for pages: outlines to draw over pictures, and the same in words."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fieldguide.chapters.places.records import Located, Place
+from fieldguide.chapters.places.records import Located
+from fieldguide.guide.views import FoundSubject
 from fieldguide.site.chapter_pages import ChapterPage, Outline
 from fieldguide.site.phrases import listed, percent
 
@@ -14,14 +15,15 @@ _DRAWN_PX = 1000  # longer side of the drawing's own units
 _WHOLE = 0.75  # of the picture, from which on there is no saying where
 _ROWS = ("upper", "", "lower")
 _COLUMNS = ("left", "", "right")
+UNSURE = 0.25  # confidence up to which there is no clear subject: a third of the usual contrast
 _ALONE = {"upper": "top", "lower": "bottom"}
 
 
 class PlacesPage(ChapterPage):
-    """Outlines of marks over specimens and over a new picture."""
+    """Outlines of what decided, over specimens and over a new picture."""
 
     def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
-        """Return the outlines of those specimens whose marks the guide has located."""
+        """Return the outlines of those specimens of which the guide knows what decided."""
         return draw_outlines(guide, ids)
 
     def outline_answer(self, record: Located, size: tuple[int, int]) -> Outline:
@@ -37,7 +39,7 @@ PAGE = PlacesPage()
 
 
 def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
-    """Return the outlines of those specimens whose marks the guide has located."""
+    """Return the outlines of those specimens of which the guide knows what decided."""
     found = {specimen.id: guide.located(specimen.id) for specimen in guide.specimens(list(ids))}
     outlines = {}
     for specimen in guide.specimens([i for i, located in found.items() if located is not None]):
@@ -63,17 +65,30 @@ def draw_path(located: Located, width: float, height: float) -> str:
 
 
 def word_located(located: Located) -> str:
-    """Say where a mark is: "mark at the upper left, 23% of the picture"."""
+    """Say what decides: "told from the wren in the middle, 23% of the picture"."""
+    told = "decided" if located.against is None else f"told from {located.against}"
+    if not located.places:
+        return f"{told}, and no one place speaks for it"
     share = percent(located.share)
     if located.share >= _WHOLE:
-        return f"mark all over, {share} of the picture"
-    spots = listed(list(dict.fromkeys(word_spot(place) for place in located.places)))
-    return f"mark {spots}, {share} of the picture"
+        return f"{told} all over, {share} of the picture"
+    spots = listed(list(dict.fromkeys(word_spot(place.box) for place in located.places)))
+    return f"{told} {spots}, {share} of the picture"
 
 
-def word_spot(place: Place) -> str:
-    """Say where the middle of a place is, by thirds of the picture."""
-    x0, y0, x1, y1 = place.box
+def word_subject(subject: FoundSubject) -> str:
+    """Say where the subject is: "subject on the left, 31% of the picture"."""
+    x0, y0, x1, y1 = subject.box
+    if subject.confidence <= UNSURE:
+        return "no clear subject"
+    several = f" ({subject.n_pieces} may be subjects)" if subject.n_pieces > 1 else ""
+    share = percent((x1 - x0) * (y1 - y0))
+    return f"subject {word_spot(subject.box)}, {share} of the picture{several}"
+
+
+def word_spot(box: tuple[float, float, float, float]) -> str:
+    """Say where the middle of a box is, by thirds of the picture."""
+    x0, y0, x1, y1 = box
     row, column = (
         parts[_third((a + b) / 2)] for parts, a, b in ((_ROWS, y0, y1), (_COLUMNS, x0, x1))
     )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from fieldguide.guide.views import FoundSubject
+
 
 @dataclass(frozen=True)
 class Place:
@@ -22,15 +24,6 @@ class PartOfMargin:
     part: Annotated[str, "deep, closer, subject, peaks, words, …, or constant"]
     value: Annotated[float, "above 0 where it speaks for the kind"]
     is_placed: Annotated[bool, "whether it is known where in the picture it comes from"]
-
-
-@dataclass(frozen=True)
-class FoundSubject:
-    """What stands out as the subject of a picture, whatever it is."""
-
-    box: Annotated[tuple[float, float, float, float], "x0, y0, x1, y1 in shares of the sides"]
-    confidence: Annotated[float, "0 to 1; a half is usual in the collection"]
-    n_pieces: Annotated[int, "of about the same strength; more than one may be several subjects"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,366 @@
+"""Does the second look pay, and do the outlines tell the truth?
+
+Four questions, each beside what there was before:
+
+- accuracy: the default key (one-vs-all, C = 1) on rows of the first look, of parts of the second,
+  and of both, ten splits: CUB-200 with 10 photographs of each species to learn from, Caltech-101
+  (no background class) with half of each kind;
+- boxes: subjects found on CUB-200 without labels, beside a box in the middle, by CorLoc at .5, and
+  whether the strongest cell is on the bird; species of even numbers had a part in the choice of the
+  finder's settings, the others are reported;
+- outlines, on photographs of those other species: how many lie at least three quarters inside the
+  bird's box, on photographs that the key has learnt from (as plates show) and on new ones; pointing
+  (the strongest place of the key's own field on the bird), the share of its positive energy there;
+  deletion: the part is blurred, and the margin falls by how much, beside a random part of the
+  subject of the same area (round, anywhere in the subject; or where the outline is not);
+- drawn specimens: the share of an outline inside the marks that were drawn, new pictures.
+
+What was seen of a picture is kept in ``out/bench/second_look``: a run that was stopped goes on.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageFilter
+from scipy import ndimage
+from threadpoolctl import threadpool_limits
+
+from benchmarks.problems.region_selection import interval
+from benchmarks.problems.region_specimens import cover
+from fieldguide._parallel import map_in_order
+from fieldguide.chapters.places.chapter import Seen, locate
+from fieldguide.chapters.places.evidence import (
+    fit_canvas,
+    outline_field,
+    outline_subject,
+    share_margin,
+)
+from fieldguide.datasets import load_specimens
+from fieldguide.features import FeatureStack, SubjectFinder, first_look, look_closer, picture_cells
+from fieldguide.features.network import WHOLE, Network, find_square
+from fieldguide.identify import OneVsAllClassifier, contrast_classes
+from fieldguide.metrics import corloc
+
+CELLS = Path("out/bench/second_look")
+PARTS = {
+    "first look": ("deep",),
+    "first + closer": ("deep", "closer"),
+    "first + subject": ("deep", "subject"),
+    "first + peaks": ("deep", "peaks"),
+    "first + closer + peaks": ("deep", "closer", "peaks"),
+    "both looks": ("deep", "closer", "peaks", "subject"),
+}
+N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
+N_JOBS = 2
+
+
+class Photographs(NamedTuple):
+    """A data set with what both looks saw of each picture."""
+
+    paths: list[Path]
+    target: np.ndarray
+    rows: np.ndarray  # (n, 4 × 1280): deep, closer, peaks, subject
+    boxes: np.ndarray  # (n, 4) of subjects, in shares
+    points: np.ndarray  # (n, 2) the strongest cell, in shares
+    truth: np.ndarray | None  # (n, 4) true boxes, in shares
+    stack: FeatureStack
+
+
+def run(data: Path | None, *, tiny: bool) -> dict:
+    result: dict[str, Any] = {"specimens": judge_specimens(1 if tiny else 5, 3 if tiny else 32)}
+    if data is not None and not tiny:
+        with threadpool_limits(1):
+            birds, objects = load_birds(data / "cub200"), load_objects(data / "caltech101")
+            result["accuracy"] = {
+                "CUB-200": judge_rows(birds, N_TRAIN, by_kind=False),
+                "Caltech-101": judge_rows(objects, None, by_kind=True),
+            }
+            result["boxes"] = judge_boxes(birds)
+            result["outlines"] = judge_outlines(birds)
+    return result
+
+
+def load_birds(folder: Path) -> Photographs:
+    with open(folder / "images.csv", newline="", encoding="utf-8") as file:
+        entries = list(csv.DictReader(file))
+    paths = [folder / "images" / entry["path"] for entry in entries]
+    corners = np.array([[float(e[k]) for k in ("x", "y", "width", "height")] for e in entries])
+    corners[:, 2:] += corners[:, :2]
+    sizes = np.array([Image.open(path).size for path in paths])
+    return look_at(paths, "cub200", corners / np.tile(sizes, 2))
+
+
+def load_objects(folder: Path) -> Photographs:
+    every = sorted(folder.rglob("*.jpg"))
+    return look_at([p for p in every if p.parent.name != "BACKGROUND_Google"], "caltech101", None)
+
+
+def look_at(paths: list[Path], name: str, truth: np.ndarray | None) -> Photographs:
+    """Return what both looks see of pictures; from the folder of cells if it is known."""
+    network = Network()
+    stack = FeatureStack("looks", n_jobs=N_JOBS).fit(paths, network=network)
+    file = CELLS / f"{name}.npz"
+    if not file.exists():
+
+        def see(path: Path) -> tuple[np.ndarray, ...]:
+            image = Image.open(path).convert("RGB")
+            looks = stack.look_closer(image, network)
+            assert looks is not None
+            outputs = network.run(network.crop(image)[None])
+            row = stack.describe([image], outputs.embedding, [looks])[0]
+            scores = looks.subject.scores
+            y, x = np.unravel_index(scores.argmax(), scores.shape)
+            point = (x + 0.5) / scores.shape[1], (y + 0.5) / scores.shape[0]
+            return row, np.array(looks.subject.box), np.array(point)
+
+        seen = list(map_in_order(see, paths, n_jobs=N_JOBS))
+        rows, boxes, points = (np.stack(part) for part in zip(*seen, strict=True))
+        CELLS.mkdir(parents=True, exist_ok=True)
+        np.savez(file, rows=rows, boxes=boxes, points=points)
+    known = np.load(file)
+    kinds = [path.parent.name for path in paths]
+    target = np.unique(kinds, return_inverse=True)[1]
+    parts = (known[part] for part in ("rows", "boxes", "points"))
+    return Photographs(paths, target, *parts, truth, stack)
+
+
+def split(target: np.ndarray, n_train: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows to learn from and others: ``n_train`` of each kind, or half of it."""
+    rng = np.random.default_rng(seed)
+    old, new = [], []
+    for kind in np.unique(target):
+        members = rng.permutation(np.flatnonzero(target == kind))
+        cut = n_train or len(members) // 2
+        old.append(members[:cut])
+        new.append(members[cut:])
+    return np.concatenate(old), np.concatenate(new)
+
+
+def judge_rows(photographs: Photographs, n_train: int | None, *, by_kind: bool) -> dict:
+    """Return the accuracy of the default key with each set of parts in each split."""
+    columns = photographs.stack.split_columns(photographs.rows.shape[1])
+    accuracy: dict[str, list[float]] = {}
+    for name, parts in PARTS.items():
+        X = np.concatenate([photographs.rows[:, columns[part]] for part in parts], axis=1)
+        X = np.ascontiguousarray(X / np.linalg.norm(X, axis=1, keepdims=True), dtype=np.float32)
+        for seed in range(N_SPLITS):
+            old, new = split(photographs.target, n_train, seed)
+            key = OneVsAllClassifier(probability=False, n_jobs=N_JOBS)
+            answer = key.fit(X[old], photographs.target[old]).predict(X[new])
+            is_right = answer == photographs.target[new]
+            if by_kind:
+                n = np.bincount(photographs.target[new])
+                right = np.bincount(photographs.target[new], is_right, len(n))
+                value = float((right[n > 0] / n[n > 0]).mean())
+            else:
+                value = float(is_right.mean())
+            accuracy.setdefault(name, []).append(value)
+    return accuracy
+
+
+def judge_boxes(birds: Photographs) -> dict:
+    """Return CorLoc and pointing of subjects and of a box in the middle, odd species."""
+    assert birds.truth is not None
+    is_told = birds.target % 2 == 1
+    truth = birds.truth[is_told]
+    middle = np.tile([0.2, 0.2, 0.8, 0.8], (len(truth), 1))
+    found = {"middle": (middle, np.full((len(truth), 2), 0.5))}
+    found["subject"] = (birds.boxes[is_told], birds.points[is_told])
+    return {
+        name: {
+            "corloc": corloc([t[None] for t in truth], [b[None] for b in boxes]),
+            "pointing": float(is_inside(points, truth).mean()),
+        }
+        for name, (boxes, points) in found.items()
+    }
+
+
+def judge_outlines(birds: Photographs) -> dict:
+    """Return how true the outlines of photographs of odd species are."""
+    assert birds.truth is not None
+    network = Network()
+    old, new = split(birds.target, N_TRAIN, 0)
+    key = OneVsAllClassifier(n_jobs=N_JOBS).fit(birds.rows[old], birds.target[old])
+    rng = np.random.default_rng(1)
+    figures: dict[str, list[dict]] = {}
+    for name, rows in (("learnt", old), ("new", new)):
+        told = rng.permutation(rows[birds.target[rows] % 2 == 1])[:N_OUTLINES]
+
+        def judge(i: int, name: str = name) -> dict:
+            image = Image.open(birds.paths[i]).convert("RGB")
+            winner = int(birds.target[i]) if name == "learnt" else None
+            assert birds.truth is not None
+            return judge_outline(image, birds, key, network, birds.truth[i], winner, int(i))
+
+        figures[name] = list(map_in_order(judge, told, n_jobs=N_JOBS))
+    return figures
+
+
+def judge_outline(
+    image: Image.Image,
+    birds: Photographs,
+    key: Any,
+    network: Network,
+    truth: np.ndarray,
+    winner: int | None,
+    seed: int,
+) -> dict:
+    """Return the figures of the outline of one photograph."""
+    seen = see(image, birds.stack, network)
+    contrast = contrast_classes(key, seen.row, winner)
+    assert contrast is not None
+    columns = birds.stack.split_columns(seen.row.shape[1])
+    looks = seen.looks.as_parts() | {"deep": first_look(seen.first, first_area(image))}
+    field = share_margin(contrast, seen.row, columns, looks, image.size)
+    placed = sum(part.value for part in field.parts if part.is_placed)
+    masks, _ = outline_field(field, seen.looks.subject, image)
+    outline = np.any(masks, axis=0) if masks else np.zeros(field.values.shape, dtype=bool)
+    height, width = outline.shape
+    in_box = cover((truth * np.tile([width, height], 2))[None], outline.shape)
+    cell = max(outline.shape) / 12  # of the map; the field has no finer places
+    smooth = ndimage.gaussian_filter(field.values, cell / 2, mode="nearest")
+    y, x = np.unravel_index(smooth.argmax(), smooth.shape)
+    energy = np.maximum(field.values, 0)
+    found: dict[str, Any] = {
+        "has_outline": bool(outline.any()),
+        "inside": float((outline & in_box).sum() / max(outline.sum(), 1)),
+        "area": float(outline.mean()),
+        "pointing": bool(in_box[y, x]),
+        "energy": float(energy[in_box].sum() / max(energy.sum(), 1e-12)),
+        "not_exact": abs(float(field.values.sum()) - placed),
+    }
+    if outline.any():
+        small = np.asarray(image.resize((width, height)))
+        subject = outline_subject(seen.looks.subject, small) | outline
+        before = contrast.evaluate(seen.row)
+        n = int(outline.sum())
+        others = subject & ~outline
+        masks = [outline, draw_part(subject, n, seed)]
+        masks.append(draw_part(others if others.sum() >= n else subject, n, seed))
+        seen_blurred = (see(blur(image, mask), birds.stack, network) for mask in masks)
+        falls = [before - contrast.evaluate(each.row) for each in seen_blurred]
+        found |= dict(zip(("fall", "fall_random", "fall_elsewhere"), falls, strict=True))
+    return found
+
+
+def see(image: Image.Image, stack: FeatureStack, network: Network) -> Seen:
+    assert stack.finder_ is not None
+    first = network.run(network.crop(image)[None], cells=True)
+    looks = look_closer(image, network, stack.finder_)
+    return Seen(image, first, looks, stack.describe([image], first.embedding, [looks]))
+
+
+def first_area(image: Image.Image) -> tuple[float, float, float, float]:
+    width, height = image.size
+    left, top, side = find_square(WHOLE["whole"], width, height)
+    return left / width, top / height, (left + side) / width, (top + side) / height
+
+
+def draw_part(subject: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Return a random part of the subject of ``n`` pixels: those nearest to a random one."""
+    pixels = np.argwhere(subject)
+    middle = pixels[np.random.default_rng(seed).integers(len(pixels))]
+    nearest = np.argsort(((pixels - middle) ** 2).sum(axis=1), kind="stable")[:n]
+    part = np.zeros(subject.shape, dtype=bool)
+    part[tuple(pixels[nearest].T)] = True
+    return part
+
+
+def blur(image: Image.Image, mask: np.ndarray) -> Image.Image:
+    """Return the picture with a part blurred beyond recognition."""
+    radius = max(image.size) / 12
+    soft = Image.fromarray((mask * 255).astype(np.uint8)).resize(image.size)
+    soft = soft.filter(ImageFilter.GaussianBlur(max(image.size) / 100))
+    return Image.composite(image.filter(ImageFilter.GaussianBlur(radius)), image, soft)
+
+
+def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, list[float]]:
+    """Return the share of outlines inside true marks and creatures, of new drawn pictures."""
+    figures: dict[str, list[float]] = {"in marks": [], "in creature": [], "area": []}
+    network = Network()
+    for seed in range(n_splits):
+        drawn = load_specimens(n_per_kind=9, size_px=160, random_state=1000 + seed)
+        chosen = np.flatnonzero(drawn.target < n_kinds)
+        is_new = chosen >= 6 * len(drawn.target_names)
+        images = [Image.fromarray(drawn.images[i]) for i in chosen]
+        maps = [picture_cells(image, network) for image in images]
+        stack = FeatureStack("looks").fit(images[:8], network=network)
+        stack.finder_ = SubjectFinder().fit(maps)
+        seen = [see(image, stack, network) for image in images]
+        X = np.concatenate([each.row for each in seen])
+        target = drawn.target[chosen].astype(str)
+        key = OneVsAllClassifier().fit(X[~is_new], target[~is_new])
+        shares: list[list[float]] = []
+        for k in np.flatnonzero(is_new):
+            marks = np.array([mark[1:] for mark in drawn.marks[chosen[k]]]).reshape(-1, 4)
+            located = locate(seen[k], key, stack, network, target[k])
+            if not len(marks) or located is None:
+                continue
+            shape = fit_canvas(images[k].size)
+            contrast = contrast_classes(key, seen[k].row, list(key.classes_).index(target[k]))
+            assert contrast is not None
+            columns = stack.split_columns(X.shape[1])
+            looks = seen[k].looks.as_parts()
+            looks["deep"] = first_look(seen[k].first, first_area(images[k]))
+            field = share_margin(contrast, seen[k].row, columns, looks, images[k].size)
+            masks, _ = outline_field(field, seen[k].looks.subject, images[k])
+            if not masks:
+                continue
+            mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
+            creature = drawn.boxes[chosen[k]][None].astype(float)
+            shares.append(
+                [
+                    float((mask & cover(marks * scale, shape)).sum() / mask.sum()),
+                    float((mask & cover(creature * scale, shape)).sum() / mask.sum()),
+                    float(mask.mean()),
+                ]
+            )
+        for name, value in zip(figures, np.mean(shares, axis=0), strict=True):
+            figures[name].append(float(value))
+    return figures
+
+
+def is_inside(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    return ((points >= boxes[:, :2]) & (points <= boxes[:, 2:])).all(axis=1)
+
+
+def table(result: dict) -> str:
+    lines = []
+    if "accuracy" in result:
+        lines += ["| rows | CUB-200, accuracy | gain | Caltech-101, mean over kinds | gain |"]
+        lines += ["|---|---|---|---|---|"]
+        for name in PARTS:
+            cells = [name]
+            for figures in result["accuracy"].values():
+                gains = np.subtract(figures[name], figures["first look"]).tolist()
+                gain = "" if name == "first look" else interval(gains)
+                cells += [interval(figures[name]), gain]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines += ["", "| CUB-200, odd species | CorLoc at .5 | pointing |", "|---|---|---|"]
+        for name, told in result["boxes"].items():
+            lines.append(f"| {name} | {told['corloc']:.3f} | {told['pointing']:.3f} |")
+        columns = ("¾ in the box", "pointing", "energy in the box", "area", "no outline")
+        lines += ["", f"| outlines | {' | '.join(columns)} | fall | random | elsewhere | ratio |"]
+        lines += ["|---|" + "---|" * (len(columns) + 4)]
+        for name, rows in result["outlines"].items():
+            drawn = [row for row in rows if row["has_outline"]]
+            values = [
+                np.mean([row["inside"] >= 0.75 for row in drawn]),
+                np.mean([row["pointing"] for row in rows]),
+                np.mean([row["energy"] for row in rows]),
+                np.mean([row["area"] for row in drawn]),
+                np.mean([not row["has_outline"] for row in rows]),
+            ]
+            deleted = [row for row in rows if "fall" in row]
+            for key in ("fall", "fall_random", "fall_elsewhere"):
+                values.append(np.mean([row[key] for row in deleted]))
+            shown = " | ".join(f"{value:.3f}" for value in values)
+            ratios = f"{values[-3] / values[-2]:.2f}; {values[-3] / values[-1]:.2f}"
+            lines.append(f"| {name} | {shown} | {ratios} ({len(deleted)} pictures) |")
+        lines.append("")
+    told = result["specimens"]
+    lines += [f"| drawn specimens | {' | '.join(told)} |", "|---|---|---|---|"]
+    lines += [f"| outlines | {' | '.join(map(interval, told.values()))} |"]
+    return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""The linear function that decides between two classes is the one that the key uses."""
+
+import numpy as np
+import pytest
+
+from fieldguide.errors import FieldguideError
+from fieldguide.identify import (
+    AttentionTreeClassifier,
+    ConfusionTreeClassifier,
+    DAGSVMClassifier,
+    NormalizedCutTreeClassifier,
+    OneVsAllClassifier,
+    OneVsOneClassifier,
+    RelaxedHierarchyClassifier,
+    contrast_classes,
+    trace_path,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    centres = 2 * rng.normal(size=(6, 8))
+    y = np.repeat(np.arange(6), 12)
+    return (centres[y] + rng.normal(size=(72, 8))).astype(np.float32), y
+
+
+def test_one_vs_all_is_a_difference_of_scores(rows):
+    X, y = rows
+    key = OneVsAllClassifier().fit(X, y)
+    for x in X[::7]:
+        scores = key.decision_function(x[None])[0]
+        order = np.argsort(-scores)
+        found = contrast_classes(key, x)
+        assert (found.winner, found.rival) == tuple(order[:2])
+        assert found.evaluate(x) == pytest.approx(scores[order[0]] - scores[order[1]], abs=1e-4)
+        other = contrast_classes(key, x, 3, 1)
+        assert other.evaluate(x) == pytest.approx(scores[3] - scores[1], abs=1e-4)
+
+
+def test_two_classes_are_one_function(rows):
+    X, y = rows
+    few = y < 2
+    for make in (OneVsAllClassifier, OneVsOneClassifier):
+        key = make().fit(X[few], y[few])
+        for x in X[few][::5]:
+            found = contrast_classes(key, x)
+            assert found.winner == key.predict(x[None])[0]
+            assert found.evaluate(x) > 0
+
+
+def test_one_vs_one_is_the_function_of_the_pair(rows):
+    X, y = rows
+    key = OneVsOneClassifier().fit(X, y)
+    for x in X[::7]:
+        for winner, rival in ((0, 4), (4, 0), (2, 3)):
+            pair = OneVsOneClassifier().fit(*_only(X, y, winner, rival))
+            found = contrast_classes(key, x, winner, rival)
+            expected = pair.decision_function(x[None])
+            sign = np.sign(found.evaluate(x))
+            assert (sign > 0) == (pair.predict(x[None])[0] == winner), expected
+
+
+def _only(X, y, a, b):
+    chosen = (y == a) | (y == b)
+    return X[chosen], y[chosen]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        AttentionTreeClassifier,
+        RelaxedHierarchyClassifier,
+        NormalizedCutTreeClassifier,
+        ConfusionTreeClassifier,
+        DAGSVMClassifier,
+    ],
+)
+def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
+    X, y = rows
+    key = make(random_state=0).fit(X, y)
+    n_found = 0
+    for x in X:
+        found = contrast_classes(key, x)
+        if found is None:
+            continue
+        n_found += 1
+        steps = {step.node: step for step in trace_path(key, x)}
+        step = steps[found.node]
+        assert found.evaluate(x) == pytest.approx(abs(step.margin), abs=1e-4)
+        assert found.rival in (step.left if step.side > 0 else step.right)
+        assert found.winner not in (step.left if step.side > 0 else step.right)
+    assert n_found > 0.4 * len(X)
+
+
+def test_kernels_have_none(rows):
+    X, y = rows
+    key = OneVsAllClassifier(kernel="rbf").fit(X, y)
+    assert contrast_classes(key, X[0]) is None
+
+
+@pytest.mark.parametrize(("winner", "rival"), [(1, 1), (6, 0), (-1, 2)])
+def test_bad_classes_are_one_sentence(rows, winner, rival):
+    X, y = rows
+    key = OneVsAllClassifier().fit(X, y)
+    with pytest.raises(FieldguideError, match="two different places among 6 classes"):
+        contrast_classes(key, X[0], winner, rival)
+    with pytest.raises(FieldguideError, match="takes one row"):
+        contrast_classes(key, X[:2], 0, 1)

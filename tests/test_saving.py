@@ -33,6 +33,7 @@ from fieldguide.features import (
     LocalBinaryPatterns,
     SpaceTimeWords,
     SpatialHOG,
+    SubjectFinder,
 )
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -123,6 +124,8 @@ MODELS = {
     "regions of sparse": (RegionSelector("hellinger", C="cv", n_folds=2), "sparse bags"),
     "relaxed": (RelaxedHierarchyClassifier(rho=0.9, max_loss=0.2, tolerance="auto"), "rows"),
     "relaxed by name": (RelaxedHierarchyClassifier(n_starts=1, random_state=np.int64(4)), "frame"),
+    "subjects": (SubjectFinder(cut=0.3, n_rounds=1), "maps"),
+    "looks": (FeatureStack("closer+color", n_landmarks=5, n_jobs=1), "images"),
     "space-time": (SpaceTimeWords(4, sizes=((12, 4),), step_px=6, n_iter=3), "clips"),
     "edges": (SpatialHOG(levels=(2,), signed=False), "images"),
 }
@@ -142,6 +145,9 @@ def draw_data(kind):
         noise = rng.integers(-20, 20, (len(images), 40, 40, 3))
         images = list(np.clip(noise + images, 0, 255).astype(np.uint8))
         return (images, kinds) if kind != "images" else (images,), images[:2]
+    if kind == "maps":
+        maps = [np.maximum(rng.normal(size=(4, 5 + i % 2, 6)), 0) for i in range(6)]
+        return (maps,), maps
     if kind == "clips":
         clips = [rng.integers(0, 255, (6, 24, 24, 3), dtype=np.uint8) for _ in range(3)]
         return (clips,), clips[:1]

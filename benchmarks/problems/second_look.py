@@ -6,8 +6,8 @@ Four questions, each beside what there was before:
   and of both, ten splits: CUB-200 with 10 photographs of each species to learn from, Caltech-101
   (no background class) with half of each kind;
 - boxes: subjects found on CUB-200 without labels, beside a box in the middle, by CorLoc at .5, and
-  whether the strongest cell is on the bird; species of even numbers had a part in the choice of the
-  finder's settings, the others are reported;
+  whether their strongest point is on the bird; species of even numbers had a part in the choice
+  of the finder's settings, the others are reported;
 - outlines, on photographs of those other species: how many lie at least three quarters inside the
   bird's box, on photographs that the key has learnt from (as plates show) and on new ones; pointing
   (the strongest place of the key's own field on the bird), the share of its positive energy there;
@@ -63,7 +63,7 @@ class Photographs(NamedTuple):
     target: np.ndarray
     rows: np.ndarray  # (n, 4 × 1280): deep, closer, peaks, subject
     boxes: np.ndarray  # (n, 4) of subjects, in shares
-    points: np.ndarray  # (n, 2) the strongest cell, in shares
+    points: np.ndarray  # (n, 2) where subjects are strongest, in shares
     truth: np.ndarray | None  # (n, 4) true boxes, in shares
     stack: FeatureStack
 
@@ -110,10 +110,7 @@ def look_at(paths: list[Path], name: str, truth: np.ndarray | None) -> Photograp
             assert looks is not None
             outputs = network.run(network.crop(image)[None])
             row = stack.describe([image], outputs.embedding, [looks])[0]
-            scores = looks.subject.scores
-            y, x = np.unravel_index(scores.argmax(), scores.shape)
-            point = (x + 0.5) / scores.shape[1], (y + 0.5) / scores.shape[0]
-            return row, np.array(looks.subject.box), np.array(point)
+            return row, np.array(looks.subject.box), np.array(looks.subject.point)
 
         seen = list(map_in_order(see, paths, n_jobs=N_JOBS))
         rows, boxes, points = (np.stack(part) for part in zip(*seen, strict=True))

@@ -162,8 +162,9 @@ def build(
     features: Annotated[
         str,
         typer.Option(
-            help="What images are compared by: 'auto', or one or more of deep, words, hog, gist, "
-            "texture, color joined by '+'. 'auto' is deep, unless that does poorly on a sample."
+            help="What images are compared by: 'auto', or one or more of deep, closer, peaks, "
+            "subject, words, hog, gist, texture, color joined by '+'; 'looks' is the first four. "
+            "'auto' is looks, unless a sample tells that deep is as good or others are better."
         ),
     ] = "auto",
     key: Annotated[

@@ -1,9 +1,13 @@
 """Subjects are found without labels, and pictures without one are told."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from fieldguide.errors import FieldguideError
 from fieldguide.features import SubjectFinder
@@ -28,6 +32,31 @@ def overlap(a, b):
     low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
     both = np.prod(np.maximum(high - low, 0))
     return both / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - both)
+
+
+def check_finder(finder):
+    """Hold an estimator over maps to what scikit-learn asks of one over arrays."""
+    maps, _ = draw_maps(20, seed=4)
+    copies = [m.copy() for m in maps]
+    parameters = finder.get_params()
+    with pytest.raises(NotFittedError):
+        finder.predict(maps)
+    assert finder.fit(maps, None) is finder
+    assert finder.get_params() == parameters
+    for m, copy in zip(maps, copies, strict=True):
+        np.testing.assert_array_equal(m, copy)  # what it is given stays as it is
+    first = finder.predict(maps)
+    np.testing.assert_array_equal(clone(finder).fit(maps).predict(maps), first)
+    np.testing.assert_array_equal(finder.predict(maps[::-1])[::-1], first)
+    np.testing.assert_array_equal(finder.predict(maps[:3]), first[:3])
+    doubled = finder.fit([m.astype(np.float64) for m in maps]).predict(maps)
+    np.testing.assert_array_equal(doubled, first)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(finder)).predict(maps), first)
+
+
+def test_the_finder_keeps_the_contract():
+    check_finder(SubjectFinder())
+    check_finder(SubjectFinder(cut=0.3, n_rounds=1))
 
 
 def test_drawn_subjects_are_found():
@@ -129,6 +158,8 @@ def test_what_is_found_is_always_a_box(shape, n, seed):
         assert 0 <= x0 < x1 <= 1
         assert 0 <= y0 < y1 <= 1
         assert 0 <= found.confidence <= 1
+        assert x0 <= found.point[0] <= x1
+        assert y0 <= found.point[1] <= y1
         assert found.scores.shape == shape[:2]
         assert (found.scores >= 0).all()
         if found.boxes:

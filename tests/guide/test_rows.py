@@ -1,6 +1,7 @@
 """What a guide compares specimens by: stacks of features, their choice, and visual words."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -95,7 +96,7 @@ def test_auto_is_deep_where_the_network_does_well(small_guide):
     settings = small_guide.about["settings"]
     assert settings["features"] == "deep"
     assert settings["features_asked"] == "auto"
-    assert "the network's features name" in settings["features_because"]
+    assert "first look names 100% of specimens" in settings["features_because"]
 
 
 def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
@@ -109,20 +110,83 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     )
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
-    for part in ("the network's features name", "color ", "hog "):
+    for part in ("the network's first look names", "both looks", "color ", "hog "):
         assert part in settings["features_because"]
     assert guide.about["accuracy"] > 0.9
 
 
-def test_auto_without_labels_is_deep(blobs, tmp_path):
+def test_auto_without_labels_looks_twice(blobs, tmp_path):
     guide = Guide.build(Collection.from_arrays(blobs[0][:6]), tmp_path / "guide", n_jobs=1)
-    assert guide.about["settings"]["features"] == "deep"
+    assert guide.about["settings"]["features"] == "looks"
     assert "too few labels" in guide.about["settings"]["features_because"]
+
+
+@pytest.fixture(scope="module")
+def looks(folder, tmp_path_factory) -> Guide:
+    out = tmp_path_factory.mktemp("looks") / "guide"
+    return Guide.build(folder, out, features="looks", n_jobs=1)
+
+
+def test_a_guide_of_both_looks(looks, blobs):
+    assert looks._models.rows.shape[1] == 4 * 1280
+    assert looks.about["accuracy"] > 0.9
+    assert set(looks.about["features"]) >= {"rows", "subjects", "closer"}
+    (answer,) = looks.identify([blobs[0][0]])
+    assert answer.kinds[0].name == blobs[1][0]
+    subject = looks.subject(answer.neighbours[0].id)
+    (again,) = looks.find_subjects([blobs[0][0]])
+    assert subject.box == pytest.approx(again.box, abs=1e-3)
+    assert subject.confidence == pytest.approx(again.confidence, abs=1e-3)
+    # what each part adds is exact: the sum is the margin of the key
+    sighting = looks.look(blobs[0][0])
+    located = looks.locate([sighting])[0]
+    scores = dict(
+        zip(
+            looks._models.key.classes_,
+            looks._models.key.decision_function(sighting.row)[0],
+            strict=True,
+        )
+    )
+    margin = scores[located.kind] - scores[located.against]
+    assert sum(part.value for part in located.parts) == pytest.approx(margin, abs=1e-4)
+    assert located.score == pytest.approx(margin, abs=1e-4)
+
+
+def test_both_looks_do_not_depend_on_threads_or_on_being_stopped(folder, looks, tmp_path):
+    out = tmp_path / "guide"
+
+    class StopError(Exception):
+        pass
+
+    def stop(name, done, total):
+        if name == "looking closer" and done >= 9:
+            raise StopError
+
+    with pytest.raises(StopError):
+        Guide.build(folder, out, features="looks", n_jobs=1, progress=stop)
+    steps = []
+    Guide.build(folder, out, features="looks", n_jobs=2, progress=lambda *now: steps.append(now))
+    assert next(done for step, done, _ in steps if step == "looking closer") >= 8
+    assert contents(out) == contents(looks.folder)
+
+
+def test_a_second_build_looks_only_at_what_is_new(folder, looks, tmp_path, blobs):
+    root, out = tmp_path / "images", tmp_path / "guide"
+    shutil.copytree(folder, root)
+    shutil.copytree(looks.folder, out)
+    Image.fromarray(blobs[0][3]).save(root / "disc" / "new.png")
+    counts = {}
+    Guide.build(
+        root, out, features="looks", n_jobs=1,
+        progress=lambda step, done, total: counts.setdefault(step, (done, total)),
+    )  # fmt: skip
+    done, total = counts["looking closer"]
+    assert total - done == 1
 
 
 def test_unknown_features_are_one_sentence_before_any_work(blobs, tmp_path):
     collection = Collection.from_arrays(blobs[0][:6])
-    with pytest.raises(FieldguideError, match="features must be one or more of deep, words"):
+    with pytest.raises(FieldguideError, match="features must be one or more of deep, closer"):
         Guide.build(collection, tmp_path / "guide", features="sift")
     assert not (tmp_path / "guide").exists()
 

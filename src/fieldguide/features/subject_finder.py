@@ -33,6 +33,7 @@ _CUT_FIT = 0.25  # of the largest score of a picture: the cells found, between t
 _FINER = 6  # pixels of a mask for each cell
 _LEAST_PIECE = 0.25  # of what the strongest piece holds: smaller ones are no second subject
 _MOST_PIECES = 4
+_POINT = 0.8  # of a cell: how far the scores are smoothed to find the strongest point
 _LEAST_SPREAD = 1e-6  # of the cells' length: less than that is one colour
 
 
@@ -42,6 +43,7 @@ class Subject(NamedTuple):
     scores: np.ndarray  # (rows, columns) ≥ 0, how much each cell looks like a subject
     mask: np.ndarray  # bool, finer than the cells: the strongest piece
     box: Box  # around it, in shares of the picture's sides
+    point: tuple[float, float]  # where it is strongest, in the same shares
     confidence: float  # 0 to 1
     boxes: tuple[Box, ...]  # of all pieces that may be subjects, the strongest first
 
@@ -99,8 +101,7 @@ class SubjectFinder(Saved, BaseEstimator):
         X : sequence of arrays of shape (rows, columns, n_channels)
             A few hundred are enough. Rows and columns may differ, channels not.
         """
-        check_number("SubjectFinder", "cut", self.cut, 0, 1)
-        check_number("SubjectFinder", "n_rounds", self.n_rounds, 0, 20, integer=True)
+        self._check_opened()
         maps = [_check_map(each) for each in X]
         if not maps:
             raise InvalidArgument("X of SubjectFinder must hold the map of at least one picture.")
@@ -138,17 +139,21 @@ class SubjectFinder(Saved, BaseEstimator):
         """
         scores = self.score_cells(cells)
         finer = enlarge(scores, _FINER)
-        if scores.max() <= 0:
-            whole = (0.0, 0.0, 1.0, 1.0)
-            return Subject(scores, np.zeros(finer.shape, dtype=bool), whole, 0.0, ())
+        if not 0 < scores.max() < np.inf:
+            nothing = np.zeros(finer.shape, dtype=bool)
+            return Subject(scores, nothing, (0.0, 0.0, 1.0, 1.0), (0.5, 0.5), 0.0, ())
         pieces, n_pieces = ndimage.label(finer >= self.cut * finer.max())
         held = ndimage.sum_labels(finer, pieces, np.arange(1, n_pieces + 1))
         order = np.argsort(-held, kind="stable")[:_MOST_PIECES]
         kept = [k for k in order if held[k] >= _LEAST_PIECE * held.max()]
         where = ndimage.find_objects(pieces)
         boxes = tuple(_to_box(where[k], finer.shape) for k in kept)
+        mask = pieces == order[0] + 1
+        smooth = np.where(mask, ndimage.gaussian_filter(finer, _POINT * _FINER, mode="nearest"), 0)
+        y, x = np.unravel_index(smooth.argmax(), smooth.shape)
+        point = (x + 0.5) / finer.shape[1], (y + 0.5) / finer.shape[0]
         ratio = self._contrast(scores) / self.usual_contrast_ if self.usual_contrast_ else 0.0
-        return Subject(scores, pieces == order[0] + 1, boxes[0], ratio / (1 + ratio), boxes)
+        return Subject(scores, mask, boxes[0], point, ratio / (1 + ratio), boxes)
 
     def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
         """Return the box of the subject of each map, (n, 4): left, top, right, bottom in shares."""
@@ -164,6 +169,10 @@ class SubjectFinder(Saved, BaseEstimator):
                 f"{len(self.mean_)}; use the same network."
             )
         return np.maximum((cells - self.mean_) @ self.coef_, 0)
+
+    def _check_opened(self) -> None:
+        check_number("SubjectFinder", "cut", self.cut, 0, 1)
+        check_number("SubjectFinder", "n_rounds", self.n_rounds, 0, 20, integer=True)
 
     def _contrast(self, scores: np.ndarray) -> float:
         """Return how far the scores of the subject lie above those of the other cells."""

@@ -121,10 +121,10 @@ class Guide:
         embedder : path, optional
             ONNX file in place of the built-in network.
         features : str
-            What specimens are compared by: "auto", or one or more of deep, words, hog, gist,
-            texture, color joined by ``+``; see :class:`~fieldguide.features.FeatureStack`.
-            "auto" is deep, unless that names too few specimens of a sample rightly and
-            others do better.
+            What specimens are compared by: "auto", or one or more of deep, closer, peaks,
+            subject, words, hog, gist, texture, color joined by ``+``, where looks stands for the
+            first four; see :class:`~fieldguide.features.FeatureStack`. "auto" is looks, unless
+            deep names as many specimens of a sample rightly, or others clearly more.
         key : {"ova", "ovo", "relaxed", "attention", "cut", "confusion", "dag"}
             How new specimens are named: one-vs-all, one-vs-one, or one of the keys with a
             decision graph; see :mod:`fieldguide.identify`.

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import FeatureStack, Looks
-from fieldguide.features.network import N_CLASSES
+from fieldguide.features.network import N_CLASSES, Network
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
@@ -114,24 +114,22 @@ def gather_rows(work: Workspace) -> Rows:
     kept = _keep_rows(work, stack)
     measure_rows(work, stack, kept, earlier, range(len(table.records)))
     save_stack(stack, work.draft)
-    names = ["rows"]
-    if stack.finder_ is not None:
-        names += ["subjects", "closer"] if work.network.has_logits else ["subjects"]
-    writers = {name: MatrixWriter(work.draft, name) for name in names}
+    writers: dict[str, MatrixWriter] = {}
     for record in table.records:
         data = kept.get(_file(record))
-        parts_of_row: Sequence[np.ndarray | None]
         if data is None:
-            parts_of_row = [earlier.feature(name, _file(record)) for name in names]
+            names = ("rows", "subjects", "closer")
+            found = {name: earlier.feature(name, _file(record)) for name in names}
         else:
-            parts_of_row = _split_row(unpack_row(data), names, work)
-        for name, part in zip(names, parts_of_row, strict=True):
-            assert part is not None
-            writers[name].add(part)
+            found = {**_split_row(unpack_row(data), stack, work.network)}
+        for name, part in found.items():
+            if part is not None:
+                writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
     for writer in writers.values():
         writer.close()
-    matrices = [np.asarray(writer.open()) for writer in writers.values()]
-    return Rows(matrices[0], parts, why, stack, *matrices[1:])
+    matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
+    second = (matrices.get(name) for name in ("subjects", "closer"))
+    return Rows(matrices["rows"], parts, why, stack, *second)
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -154,7 +152,8 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         kept = _keep_rows(work, stack)
         measure_rows(work, stack, kept, Earlier(None, {}), sample.tolist())
         files_of = [_file(table.records[i]) for i in sample]
-        X = np.stack([_split_row(unpack_row(kept[f]), ["rows"], work)[0] for f in files_of])
+        packed = [unpack_row(kept[file]) for file in files_of]
+        X = np.stack([_split_row(row, stack, work.network)["rows"] for row in packed])
         looks = _judge(X, y)
         sentence += f", both looks, which take the network {_COST} times the work, {looks:.0%}"
         if looks >= accuracy:
@@ -258,18 +257,14 @@ def _pack_row(row: np.ndarray, looks: Looks | None) -> bytes:
     return pack_row(np.concatenate([row, found, *([] if logits is None else [logits[0]])]))
 
 
-def _split_row(packed: np.ndarray, names: Sequence[str], work: Workspace) -> list[np.ndarray]:
-    """Return the parts of what :func:`_pack_row` was given, those of ``names``."""
-    if names == ["rows"] and work.network.stride_px is None:
-        return [packed]
-    n_logits = N_CLASSES if work.network.has_logits else 0
+def _split_row(packed: np.ndarray, stack: FeatureStack, network: Network) -> dict[str, np.ndarray]:
+    """Return what :func:`_pack_row` was given, by the names of feature matrices."""
+    if stack.finder_ is None:
+        return {"rows": packed}
+    n_logits = N_CLASSES if network.has_logits else 0
     n_row = len(packed) - n_logits - N_SUBJECT
-    parts = {
-        "rows": packed[:n_row],
-        "subjects": packed[n_row : n_row + N_SUBJECT],
-        "closer": packed[n_row + N_SUBJECT :],
-    }
-    return [parts[name] for name in names]
+    parts = {"rows": packed[:n_row], "subjects": packed[n_row : n_row + N_SUBJECT]}
+    return parts | ({"closer": packed[n_row + N_SUBJECT :]} if n_logits else {})
 
 
 def _file(record: Measured) -> str:

@@ -264,7 +264,9 @@ def test_a_second_build_runs_the_network_on_no_window(blobs, tmp_path, monkeypat
     marks = first.marks("disc")
     runs = []
     run = Network.run
-    monkeypatch.setattr(Network, "run", lambda self, p: runs.append(len(p)) or run(self, p))
+    monkeypatch.setattr(
+        Network, "run", lambda self, p, **how: runs.append(len(p)) or run(self, p, **how)
+    )
     again = Guide.build(collection, tmp_path / "guide", features="deep", n_jobs=1)
     assert runs == []
     assert again.marks("disc") == marks
@@ -411,7 +413,7 @@ def test_a_guide_without_marks(blobs, tmp_path):
     assert guide.find_marks(blobs[0][0], "a") is None
     assert guide.identify([blobs[0][0]])[0].parts == {}
     assert not guide.all_located()
-    with pytest.raises(GuideError, match="does not know where marks are"):
+    with pytest.raises(GuideError, match="does not know where its answers come from"):
         guide.locate([blobs[0][0]])
     assert guide.about["settings"]["marks"] is False
 

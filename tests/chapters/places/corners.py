@@ -5,4 +5,4 @@ from fieldguide.chapters.places.records import Located, Place
 
 def locate_corner(kind):
     ring = ((0.0, 0.0), (0.25, 0.0), (0.25, 0.3), (0.0, 0.3))
-    return Located(kind, 0.7, 0.08, (Place((0.0, 0.0, 0.25, 0.3), (ring,), 0.7),))
+    return Located(kind, "teal", 0.7, 0.08, (Place((0.0, 0.0, 0.25, 0.3), (ring,), 0.7),))

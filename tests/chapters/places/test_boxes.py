@@ -6,6 +6,7 @@ from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.datasets.boxes import Objects, write_coco_boxes
 from fieldguide.errors import CollectionError, FieldguideError
+from fieldguide.guide.views import FoundSubject
 
 VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><xmin>11</xmin>
 <ymin>21</ymin><xmax>50</xmax><ymax>60</ymax></bndbox></object></annotation>"""
@@ -13,7 +14,7 @@ VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><
 
 def find(path, kind, *boxes):
     places = tuple(Place(box, (), 1.0 - k) for k, box in enumerate(boxes))
-    return Found(path, (100, 200), Located(kind, 1.0, 0.1, places))
+    return Found(path, (100, 200), Located(kind, "other", 1.0, 0.1, places), None)
 
 
 def objects(path, names, boxes):
@@ -24,6 +25,20 @@ def test_places_become_boxes_in_pixels():
     made = find("a.jpg", "owl", (0.1, 0.1, 0.5, 0.3), (0, 0, 1, 1)).to_objects()
     assert made.names == ["owl", "owl"]
     np.testing.assert_allclose(made.boxes, [[10, 20, 50, 60], [0, 0, 100, 200]], atol=1e-4)
+
+
+def test_subjects_are_boxes_too_and_what_is_compared():
+    subject = FoundSubject((0.5, 0.5, 1, 1), 0.4, 1)
+    found = find("a.jpg", "owl", (0.1, 0.1, 0.5, 0.3))._replace(subject=subject)
+    assert found.to_objects().names == ["owl", "subject"]
+    assert found.scores == [1.0, 0.4]
+    truth = [objects("a.jpg", ["owl"], [[50, 100, 100, 200]])]
+    assert compare_boxes([found], truth).corloc == 1
+    alone = Found("a.jpg", (100, 200), None, subject)
+    assert alone.to_objects().names == ["subject"]
+    assert compare_boxes([alone], truth).corloc == 1
+    nothing = Found("a.jpg", (100, 200), None, None)
+    assert nothing.to_objects().boxes.shape == (0, 4)
 
 
 def test_forms_of_boxes_say_the_same(tmp_path):

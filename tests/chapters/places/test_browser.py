@@ -13,7 +13,7 @@ def test_the_outline_lies_on_the_picture(open_page, live, guide, find, scripts):
     if not scripts:
         page.get_by_role("button", name="Identify").click()
     check_answer(page, guide)
-    outline = page.get_by_role("img", name="Outlined: mark")
+    outline = page.get_by_role("img", name="Outlined: what tells it from")
     assert outline.is_visible()
     shown = page.get_by_alt_text("The picture you chose")  # both are drawn in the same box
     assert outline.bounding_box() == shown.bounding_box()

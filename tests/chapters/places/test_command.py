@@ -29,11 +29,12 @@ def test_locate_tells_writes_and_compares(small_guide, image, tmp_path):
     found = tmp_path / "found.json"
     told = run("locate", small_guide.folder, image, "--out", found)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith(f"{image}: disc, mark ")
+    assert told.stdout.startswith(f"{image}: subject ")
+    assert "; disc: what tells it from " in told.stdout.splitlines()[0]
     assert told.stdout.splitlines()[0].endswith("of the picture")
     content = json.loads(found.read_text())
     assert content["images"][0]["file_name"] == str(image)
-    assert [each["name"] for each in content["categories"]] == ["disc"]
+    assert [each["name"] for each in content["categories"]] == ["disc", "subject"]
     assert all("score" in each for each in content["annotations"])
     same = run("locate", small_guide.folder, image, "--boxes", found)
     assert same.stdout.splitlines()[-1] == (

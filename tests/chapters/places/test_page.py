@@ -6,14 +6,21 @@ from html.parser import HTMLParser
 import pytest
 from tests.chapters.places.corners import locate_corner
 
-from fieldguide.chapters.places.page import draw_outline, draw_outlines, draw_path, word_located
+from fieldguide.chapters.places.page import (
+    draw_outline,
+    draw_outlines,
+    draw_path,
+    word_located,
+    word_subject,
+)
 from fieldguide.chapters.places.records import Located, Place
+from fieldguide.guide.views import FoundSubject
 from fieldguide.site.render import Renderer
 
 
 def at(*boxes, share=0.23):
     return Located(
-        "k", 1.0, share, tuple(Place(box, (((0, 0), (1, 0), (1, 1)),), 1.0) for box in boxes)
+        "k", "j", 1.0, share, tuple(Place(box, (((0, 0), (1, 0), (1, 1)),), 1.0) for box in boxes)
     )
 
 
@@ -29,13 +36,35 @@ def at(*boxes, share=0.23):
     ],
 )
 def test_a_place_in_words(box, words):
-    assert word_located(at(box)) == f"mark {words}, 23% of the picture"
+    assert word_located(at(box)) == f"what tells it from j, {words}, 23% of the picture"
 
 
 def test_several_places_and_the_whole_picture_in_words():
     two = at((0, 0, 0.2, 0.2), (0.8, 0.4, 1, 0.6), (0, 0, 0.1, 0.1))
-    assert word_located(two) == "mark at the upper left and on the right, 23% of the picture"
-    assert word_located(at((0, 0, 1, 1), share=0.9)) == "mark all over, 90% of the picture"
+    assert word_located(two) == (
+        "what tells it from j, at the upper left and on the right, 23% of the picture"
+    )
+    assert word_located(at((0, 0, 1, 1), share=0.9)) == (
+        "what tells it from j, all over, 90% of the picture"
+    )
+    assert word_located(at()) == "what tells it from j, in no one place"
+
+
+@pytest.mark.parametrize(
+    ("box", "confidence", "n_pieces", "words"),
+    [
+        ((0.1, 0.2, 0.4, 0.7), 0.5, 1, "subject on the left, 15% of the picture"),
+        (
+            (0.4, 0.4, 0.6, 0.6),
+            0.5,
+            2,
+            "subject in the middle, 4% of the picture (2 may be subjects)",
+        ),
+        ((0, 0, 1, 1), 0.0, 0, "no clear subject"),
+    ],
+)
+def test_a_subject_in_words(box, confidence, n_pieces, words):
+    assert word_subject(FoundSubject(box, confidence, n_pieces)) == words
 
 
 def test_a_path_closes_every_ring():
@@ -43,7 +72,7 @@ def test_a_path_closes_every_ring():
     drawn = draw_outline(locate_corner("crocodile_head"), (20, 10))
     assert (drawn.width, drawn.height) == (1000, 500)
     assert drawn.path == "M0,0 250,0 250,150 0,150Z"
-    assert drawn.words == "mark at the upper left, 8% of the picture"
+    assert drawn.words == "what tells it from teal, at the upper left, 8% of the picture"
 
 
 def test_a_plate_outlines_what_was_located(located_guide):
@@ -53,8 +82,12 @@ def test_a_plate_outlines_what_was_located(located_guide):
     renderer = Renderer(located_guide, live=False)
     page = renderer.page(renderer.book.kind("robin"))
     assert page.count('<svg class="outline"') == len(shown)
-    assert page.count("mark at the upper left, 8% of the picture</span>") == len(shown)
-    assert page.count('aria-label="Outlined: mark at the upper left') == len(shown)
+    assert page.count(
+        "what tells it from teal, at the upper left, 8% of the picture</span>"
+    ) == len(shown)
+    assert page.count('aria-label="Outlined: what tells it from teal, at the upper left') == len(
+        shown
+    )
     assert '<label for="outlines">' in page
     HTMLParser().feed(page)
 

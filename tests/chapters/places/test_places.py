@@ -48,7 +48,7 @@ def folder(squares, tmp_path_factory):
 @pytest.fixture(scope="module")
 def guide(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("guides") / "guide"
-    return Guide.build(folder, out, features="deep", n_jobs=1)
+    return Guide.build(folder, out, features="looks", n_jobs=1)
 
 
 def test_the_mark_is_where_it_was_drawn(guide, squares):
@@ -103,7 +103,7 @@ def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step,
 def test_a_second_build_keeps_the_places(guide, folder, tmp_path):
     steps = []
     before = contents(guide.folder)
-    Guide.build(folder, guide.folder, features="deep", progress=lambda *now: steps.append(now[0]))
+    Guide.build(folder, guide.folder, features="looks", progress=lambda *now: steps.append(now[0]))
     assert "finding what decides" not in steps
     assert contents(guide.folder) == before
 

@@ -315,10 +315,9 @@ def _read_record(record: dict[str, Any]) -> Located:
     if said is not None:
         box, sure = _read_box(said["box"]), _share(float(said["confidence"]))
         subject = FoundSubject(box, sure, int(said["n_pieces"]))
-    against = record["against"]
     return Located(
         str(record["kind"]),
-        None if against is None else str(against),
+        str(record["against"]),
         float(record["score"]),
         _share(float(record["share"])),
         places,

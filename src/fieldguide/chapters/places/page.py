@@ -15,7 +15,9 @@ _DRAWN_PX = 1000  # longer side of the drawing's own units
 _WHOLE = 0.75  # of the picture, from which on there is no saying where
 _ROWS = ("upper", "", "lower")
 _COLUMNS = ("left", "", "right")
-UNSURE = 0.25  # confidence up to which there is no clear subject: a third of the usual contrast
+# Confidence up to which there is no clear subject: of CUB-200's photographs 0.4 % have less, of
+# strips of them beside the bird 81 %.
+UNSURE = 0.35
 _ALONE = {"upper": "top", "lower": "bottom"}
 
 
@@ -65,15 +67,15 @@ def draw_path(located: Located, width: float, height: float) -> str:
 
 
 def word_located(located: Located) -> str:
-    """Say what decides: "told from the wren in the middle, 23% of the picture"."""
-    told = "decided" if located.against is None else f"told from {located.against}"
+    """Say what decided: "what tells it from wren, in the middle, 23% of the picture"."""
+    told = f"what tells it from {located.against}"
     if not located.places:
-        return f"{told}, and no one place speaks for it"
+        return f"{told}, in no one place"
     share = percent(located.share)
     if located.share >= _WHOLE:
-        return f"{told} all over, {share} of the picture"
+        return f"{told}, all over, {share} of the picture"
     spots = listed(list(dict.fromkeys(word_spot(place.box) for place in located.places)))
-    return f"{told} {spots}, {share} of the picture"
+    return f"{told}, {spots}, {share} of the picture"
 
 
 def word_subject(subject: FoundSubject) -> str:

@@ -31,7 +31,7 @@ class Located:
     """Where in a picture the key's decision for a kind comes from."""
 
     kind: Annotated[str, "name of the kind"]
-    against: Annotated[str | None, "the kind that it is told from; null where none decides"]
+    against: Annotated[str, "the likeliest other kind, which it is told from"]
     score: Annotated[float, "margin of the key between the two, the sum of its parts"]
     share: Annotated[float, "of the picture that its places cover"]
     places: Annotated[tuple[Place, ...], "what adds most comes first; may be empty"]

@@ -13,12 +13,22 @@ Four questions, each beside what there was before:
   (the strongest place of the key's own field on the bird), the share of its positive energy there;
   deletion: the part is blurred, and the margin falls by how much, beside a random part of the
   subject of the same area (round, anywhere in the subject; or where the outline is not);
-- drawn specimens: the share of an outline inside the marks that were drawn, new pictures.
+- drawn specimens: the share of an outline inside the marks that were drawn, new pictures, beside
+  region selection on the same cells, each kind against 32 pictures of others;
+- cost: images per second of a build with both looks and with the first alone (photographs of
+  CUB-200, no marks), and a picture identified with all explanations, warm, one thread.
 
 What was seen of a picture is kept in ``out/bench/second_look``: a run that was stopped goes on.
 """
 
+from __future__ import annotations
+
 import csv
+import shutil
+import tempfile
+import time
+import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,18 +40,25 @@ from threadpoolctl import threadpool_limits
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.region_specimens import cover
 from fieldguide._parallel import map_in_order
-from fieldguide.chapters.places.chapter import Seen, locate
-from fieldguide.chapters.places.evidence import (
-    fit_canvas,
-    outline_field,
-    outline_subject,
-    share_margin,
-)
+from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
-from fieldguide.features import FeatureStack, SubjectFinder, first_look, look_closer, picture_cells
+from fieldguide.errors import FieldguideWarning
+from fieldguide.features import FeatureStack, first_look, look_closer, sum_shares
 from fieldguide.features.network import WHOLE, Network, find_square
+from fieldguide.guide import Guide
 from fieldguide.identify import OneVsAllClassifier, contrast_classes
+from fieldguide.locate import RegionSelector
 from fieldguide.metrics import corloc
+
+if "places" in OPTIONAL:
+    from fieldguide.chapters.places.chapter import Seen
+    from fieldguide.chapters.places.evidence import (
+        Field,
+        fit_canvas,
+        outline_field,
+        outline_subject,
+        share_margin,
+    )
 
 CELLS = Path("out/bench/second_look")
 PARTS = {
@@ -69,6 +86,8 @@ class Photographs(NamedTuple):
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
+    if "places" not in OPTIONAL:
+        return {"skipped": "it needs the chapter 'places'"}
     result: dict[str, Any] = {"specimens": judge_specimens(1 if tiny else 5, 3 if tiny else 32)}
     if data is not None and not tiny:
         with threadpool_limits(1):
@@ -79,6 +98,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             }
             result["boxes"] = judge_boxes(birds)
             result["outlines"] = judge_outlines(birds)
+            result["cost"] = judge_cost(data / "cub200" / "images", 400)
     return result
 
 
@@ -273,50 +293,103 @@ def blur(image: Image.Image, mask: np.ndarray) -> Image.Image:
     return Image.composite(image.filter(ImageFilter.GaussianBlur(radius)), image, soft)
 
 
-def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, list[float]]:
+def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, dict[str, list[float]]]:
     """Return the share of outlines inside true marks and creatures, of new drawn pictures."""
-    figures: dict[str, list[float]] = {"in marks": [], "in creature": [], "area": []}
+    figures: dict[str, dict[str, list[float]]] = {}
     network = Network()
     for seed in range(n_splits):
         drawn = load_specimens(n_per_kind=9, size_px=160, random_state=1000 + seed)
         chosen = np.flatnonzero(drawn.target < n_kinds)
         is_new = chosen >= 6 * len(drawn.target_names)
         images = [Image.fromarray(drawn.images[i]) for i in chosen]
-        maps = [picture_cells(image, network) for image in images]
-        stack = FeatureStack("looks").fit(images[:8], network=network)
-        stack.finder_ = SubjectFinder().fit(maps)
-        seen = [see(image, stack, network) for image in images]
+        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(images, network=network)
+        look = partial(see, stack=stack, network=network)
+        seen = list(map_in_order(look, images, n_jobs=N_JOBS))
         X = np.concatenate([each.row for each in seen])
-        target = drawn.target[chosen].astype(str)
-        key = OneVsAllClassifier().fit(X[~is_new], target[~is_new])
-        shares: list[list[float]] = []
+        target = drawn.target[chosen]
+        key = OneVsAllClassifier(n_jobs=N_JOBS).fit(X[~is_new], target[~is_new])
+        selectors = select_cells(seen, target, is_new, seed)
+        shares: dict[str, list[list[float]]] = {}
         for k in np.flatnonzero(is_new):
             marks = np.array([mark[1:] for mark in drawn.marks[chosen[k]]]).reshape(-1, 4)
-            located = locate(seen[k], key, stack, network, target[k])
-            if not len(marks) or located is None:
+            if not len(marks):
                 continue
-            shape = fit_canvas(images[k].size)
-            contrast = contrast_classes(key, seen[k].row, list(key.classes_).index(target[k]))
+            contrast = contrast_classes(key, X[k], int(np.searchsorted(key.classes_, target[k])))
             assert contrast is not None
-            columns = stack.split_columns(X.shape[1])
             looks = seen[k].looks.as_parts()
             looks["deep"] = first_look(seen[k].first, first_area(images[k]))
-            field = share_margin(contrast, seen[k].row, columns, looks, images[k].size)
-            masks, _ = outline_field(field, seen[k].looks.subject, images[k])
-            if not masks:
-                continue
-            mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
+            columns = stack.split_columns(X.shape[1])
+            fields = {"key": share_margin(contrast, X[k], columns, looks, images[k].size)}
+            scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
+            grid = scores.reshape(looks["closer"].cells.shape[:2])
+            shape = fit_canvas(images[k].size)
+            field = sum_shares([(seen[k].looks.area, grid - grid.min())], shape)
+            fields["region selection on its cells"] = Field(field, field, ())
             creature = drawn.boxes[chosen[k]][None].astype(float)
-            shares.append(
-                [
-                    float((mask & cover(marks * scale, shape)).sum() / mask.sum()),
-                    float((mask & cover(creature * scale, shape)).sum() / mask.sum()),
-                    float(mask.mean()),
-                ]
-            )
-        for name, value in zip(figures, np.mean(shares, axis=0), strict=True):
-            figures[name].append(float(value))
+            for name, told in fields.items():
+                masks, _ = outline_field(told, seen[k].looks.subject, images[k])
+                if masks:
+                    mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
+                    parts = [cover(boxes * scale, shape) for boxes in (marks, creature)]
+                    inside = [float((mask & part).sum() / mask.sum()) for part in parts]
+                    shares.setdefault(name, []).append([*inside, float(mask.mean())])
+        for name, rows in shares.items():
+            told_of = figures.setdefault(name, {"in marks": [], "in creature": [], "area": []})
+            for column, value in zip(told_of, np.mean(rows, axis=0), strict=True):
+                told_of[column].append(float(value))
     return figures
+
+
+def list_cells(seen: Seen) -> np.ndarray:
+    """Return the cells of the closer look as a bag, rows of length 1."""
+    assert seen.looks.closer.cells is not None
+    rows = seen.looks.closer.cells[0].reshape(-1, seen.looks.closer.cells.shape[-1])
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def select_cells(
+    seen: list[Seen], target: np.ndarray, is_new: np.ndarray, seed: int
+) -> dict[int, RegionSelector]:
+    """Return what region selection learns of each kind, from its pictures and 32 of others."""
+    rng = np.random.default_rng(seed)
+
+    def learn(kind: int) -> RegionSelector:
+        own = np.flatnonzero(~is_new & (target == kind))
+        bags = [list_cells(seen[i]) for i in (*own, *others[kind])]
+        label = np.repeat([1, -1], [len(own), len(others[kind])])
+        selector = RegionSelector("linear", C=8 / len(own), C_negative=1.0, cap=1 / 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FieldguideWarning)
+            return selector.fit(bags, label)
+
+    kinds = np.unique(target).tolist()
+    others = {k: rng.permutation(np.flatnonzero(~is_new & (target != k)))[:32] for k in kinds}
+    return dict(zip(kinds, map_in_order(learn, kinds, n_jobs=N_JOBS), strict=True))
+
+
+def judge_cost(folder: Path, n_pictures: int) -> dict[str, float]:
+    """Return images per second of builds, and seconds of an identified picture."""
+    rates: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made)
+        (root / "pictures").mkdir()
+        paths = sorted(folder.rglob("*.jpg"))
+        for k, path in enumerate(paths[:: max(1, len(paths) // n_pictures)][:n_pictures]):
+            kind = root / "pictures" / f"kind {k % 20}"
+            kind.mkdir(exist_ok=True)
+            shutil.copy(path, kind / path.name)
+        for features in ("deep", "looks"):
+            started = time.perf_counter()
+            guide = Guide.build(
+                root / "pictures", root / features, features=features, marks=False, n_jobs=N_JOBS
+            )
+            rates[features] = guide.n_specimens / (time.perf_counter() - started)
+        guide = Guide.build(root / "pictures", root / "looks", features="looks", n_jobs=N_JOBS)
+        guide.identify(paths[:3])
+        started = time.perf_counter()
+        guide.identify(paths[10:30])
+        rates["seconds of an answer"] = (time.perf_counter() - started) / 20
+    return rates
 
 
 def is_inside(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
@@ -357,7 +430,15 @@ def table(result: dict) -> str:
             ratios = f"{values[-3] / values[-2]:.2f}; {values[-3] / values[-1]:.2f}"
             lines.append(f"| {name} | {shown} | {ratios} ({len(deleted)} pictures) |")
         lines.append("")
-    told = result["specimens"]
-    lines += [f"| drawn specimens | {' | '.join(told)} |", "|---|---|---|---|"]
-    lines += [f"| outlines | {' | '.join(map(interval, told.values()))} |"]
+    if "cost" in result:
+        cost = result["cost"]
+        lines.append(
+            f"A build: {cost['deep']:.1f} images/s with the first look, {cost['looks']:.1f} with "
+            f"both, {cost['looks'] / cost['deep']:.2f} of it; one picture identified and explained "
+            f"in {cost['seconds of an answer']:.3f} s."
+        )
+        lines.append("")
+    lines += ["| drawn specimens | in marks | in creature | area |", "|---|---|---|---|"]
+    for name, told in result["specimens"].items():
+        lines.append(f"| {name} | {' | '.join(map(interval, told.values()))} |")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from fieldguide.identify import (
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
     contrast_classes,
+    contrast_steps,
     trace_path,
 )
 
@@ -88,6 +89,8 @@ def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
         steps = {step.node: step for step in trace_path(key, x)}
         step = steps[found.node]
         assert found.evaluate(x) == pytest.approx(abs(step.margin), abs=1e-4)
+        steps_told = [each.evaluate(x) for each in contrast_steps(key, x)]
+        assert steps_told == pytest.approx([abs(s.margin) for s in trace_path(key, x)], abs=1e-4)
         assert found.rival in (step.left if step.side > 0 else step.right)
         assert found.winner not in (step.left if step.side > 0 else step.right)
     assert n_found > 0.4 * len(X)
@@ -97,6 +100,10 @@ def test_kernels_have_none(rows):
     X, y = rows
     key = OneVsAllClassifier(kernel="rbf").fit(X, y)
     assert contrast_classes(key, X[0]) is None
+    assert contrast_steps(key, X[0]) == []
+    tree = RelaxedHierarchyClassifier(kernel="rbf").fit(X, y)
+    assert contrast_classes(tree, X[0]) is None
+    assert contrast_steps(tree, X[0]) == []
 
 
 @pytest.mark.parametrize(("winner", "rival"), [(1, 1), (6, 0), (-1, 2)])

@@ -3,7 +3,7 @@
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
-from fieldguide.identify.contrast import Contrast, contrast_classes
+from fieldguide.identify.contrast import Contrast, StepFunction, contrast_classes, contrast_steps
 from fieldguide.identify.cost import cost_of_classes, relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
 from fieldguide.identify.graph import ABSENT, BOTH, LEFT, RIGHT, DecisionGraph
@@ -31,7 +31,9 @@ __all__ = [
     "OneVsOneClassifier",
     "RelaxedHierarchyClassifier",
     "Step",
+    "StepFunction",
     "contrast_classes",
+    "contrast_steps",
     "cost_of_classes",
     "generalization_bound",
     "relative_complexity",

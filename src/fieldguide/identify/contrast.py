@@ -33,6 +33,18 @@ class Contrast(NamedTuple):
         return float(self.coef @ np.asarray(x, dtype=np.float64).ravel() + self.intercept)
 
 
+class StepFunction(NamedTuple):
+    """coef · x + intercept of a node of a graph, above 0 for the side that a row took."""
+
+    node: int
+    coef: np.ndarray  # (n_features,) float64
+    intercept: float
+
+    def evaluate(self, x: np.ndarray) -> float:
+        """Return the margin of one row."""
+        return float(self.coef @ np.asarray(x, dtype=np.float64).ravel() + self.intercept)
+
+
 def contrast_classes(
     key: Any, x: np.ndarray, winner: int | None = None, rival: int | None = None
 ) -> Contrast | None:
@@ -90,8 +102,33 @@ def contrast_classes(
     return Contrast(winner, rival, sign * coef[p], float(sign * intercept[p]))
 
 
+def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:
+    """Return the function of every step of a row through a decision graph, signed as it went.
+
+    Empty for keys without a graph, and with another kernel than the linear one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import DAGSVMClassifier, contrast_steps, trace_path
+    >>> X = np.repeat(np.eye(3), 4, axis=0)
+    >>> key = DAGSVMClassifier(C=10.0).fit(X, np.repeat(list("abc"), 4))
+    >>> told = [round(step.evaluate(X[0]), 3) for step in contrast_steps(key, X[0])]
+    >>> told == [round(abs(step.margin), 3) for step in trace_path(key, X[0])]
+    True
+    """
+    check_is_fitted(key)
+    if key.graph_ is None or not isinstance(key.graph_.functions, LinearFunctions):
+        return []
+    functions, found = key.graph_.functions, []
+    for step in trace_path(key, x):
+        coef = np.asarray(functions.coef[step.node], dtype=np.float64)
+        intercept = float(functions.intercept[step.node])
+        found.append(StepFunction(step.node, step.side * coef, step.side * intercept))
+    return found
+
+
 def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
-    functions = key.graph_.functions
     decided = None
     for step in trace_path(key, row):
         lost = step.right if step.side == LEFT else step.left
@@ -101,10 +138,8 @@ def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Co
             decided = step
     if decided is None:
         return None
-    sign = -1 if decided.side == LEFT else 1
-    coef = np.asarray(functions.coef[decided.node], dtype=np.float64)
-    intercept = float(functions.intercept[decided.node])
-    return Contrast(winner, rival, sign * coef, sign * intercept, decided.node)
+    node, coef, intercept = next(f for f in contrast_steps(key, row) if f.node == decided.node)
+    return Contrast(winner, rival, coef, intercept, node)
 
 
 def _choose(key: Any, row: np.ndarray, winner: int | None, rival: int | None) -> tuple[int, int]:

@@ -98,7 +98,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             }
             result["boxes"] = judge_boxes(birds)
             result["outlines"] = judge_outlines(birds)
-            result["cost"] = judge_cost(data / "cub200" / "images", 400)
+            result["cost"] = judge_cost(data / "cub200" / "images", 1700)
     return result
 
 

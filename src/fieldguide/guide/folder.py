@@ -170,3 +170,16 @@ def read_features(folder: Path, name: str, n_rows: int) -> np.ndarray:
     if array.ndim != 2 or len(array) != n_rows or array.dtype != np.float32:
         raise GuideError(f"{str(path)!r} does not fit the catalogue; build the guide again.")
     return array
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a guide holds."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GuideError(
+            f"{str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None
+    if not isinstance(values, dict):
+        raise GuideError(f"{str(path)!r} does not hold what it should; build the guide again.")
+    return values

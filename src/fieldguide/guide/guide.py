@@ -21,7 +21,7 @@ from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.key import KEYS
-from fieldguide.guide.models import Models, read_json
+from fieldguide.guide.models import Models
 from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import (
@@ -192,7 +192,7 @@ class Guide:
         if not path.exists():
             return ()
         try:
-            return read_visual_words(read_json(path))
+            return read_visual_words(files.read_json(path))
         except (KeyError, ValueError, TypeError) as error:
             raise GuideError(
                 f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."

@@ -1,9 +1,11 @@
 """The key of a guide: trained on all labelled specimens, judged on those that it has not seen."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.workspace import Workspace
@@ -28,6 +30,7 @@ KEYS: dict[str, Any] = {
     "confusion": ConfusionTreeClassifier,
     "dag": DAGSVMClassifier,
 }
+_KEY = Estimator(*KEYS.values())
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
 
 
@@ -80,3 +83,14 @@ def train_key(
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
     return key, held_out, said._replace(key=key)
+
+
+def open_key(edition: Path) -> Any:
+    """Return the key of a guide; None with fewer than two kinds."""
+    if not (edition / f"{files.KEY}.safetensors").exists():
+        return None
+
+    def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> Any:
+        return unpack(_KEY, arrays, record, "key")
+
+    return files.read_model(edition, files.KEY, "key", make)

@@ -1,6 +1,5 @@
 """The models of a guide, each read from its folder when it is first needed."""
 
-import json
 import os
 from collections.abc import Callable
 from functools import cached_property
@@ -9,21 +8,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fieldguide._saving import Estimator, unpack
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features import FeatureStack, WordModel
 from fieldguide.features.network import Network
-from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
-from fieldguide.guide.key import KEYS
-from fieldguide.guide.rows import open_stack
-from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.key import open_key
+from fieldguide.guide.rows import open_rows, open_stack
+from fieldguide.guide.words import open_words
 
 Value = TypeVar("Value")
-_KEY = Estimator(*KEYS.values())
 
 
 class Models:
@@ -72,11 +68,7 @@ class Models:
     @cached_property
     def rows(self) -> np.ndarray:
         """What specimens are compared by, (n_specimens, n_columns) of length 1."""
-        if self.stack is not None:
-            return files.read_features(self._folder, "rows", self._about["n_specimens"])
-        return normalise_rows(
-            files.read_features(self._folder, "embedding", self._about["n_specimens"])
-        )
+        return open_rows(self._folder, self._about)
 
     @cached_property
     def subjects(self) -> np.ndarray:
@@ -86,8 +78,7 @@ class Models:
     @cached_property
     def stack(self) -> FeatureStack | None:
         """What makes such rows of images; None where they are the embedding."""
-        parts = self._about["settings"].get("features", DEEP)
-        return None if parts == DEEP else open_stack(self._folder)
+        return open_stack(self._folder, self._about)
 
     def keep(self, name: str, compute: Callable[[], Value]) -> Value:
         """Return what a chapter needs besides its part, such as a network; made once."""
@@ -117,34 +108,9 @@ class Models:
     @cached_property
     def word_model(self) -> WordModel:
         """What puts an image into words."""
-        path = self._folder / files.WORDS
-        try:
-            return WordModel.from_dict(read_json(path))
-        except (KeyError, ValueError, TypeError) as error:
-            raise GuideError(
-                f"The words {str(path)!r} cannot be read ({error}); build the guide again."
-            ) from None
+        return open_words(self._folder)
 
     @cached_property
     def key(self) -> Any:
         """The key; None with fewer than two kinds."""
-        if not (self._folder / f"{files.KEY}.safetensors").exists():
-            return None
-
-        def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> Any:
-            return unpack(_KEY, arrays, record, "key")
-
-        return files.read_model(self._folder, files.KEY, "key", make)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file of a guide holds."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GuideError(
-            f"{str(path)!r} cannot be read ({error}); build the guide again."
-        ) from None
-    if not isinstance(values, dict):
-        raise GuideError(f"{str(path)!r} does not hold what it should; build the guide again.")
-    return values
+        return open_key(self._folder)

@@ -212,24 +212,42 @@ def save_stack(stack: FeatureStack, draft: files.NewFiles) -> None:
     files.write_model(draft, files.STACK, *_to_state(stack))
 
 
-def open_stack(folder: Path, n_jobs: int = 1) -> FeatureStack:
-    """Return the stack of a guide."""
-    stack = files.read_model(folder, files.STACK, "features", FeatureStack.from_state)
-    return stack.set_params(n_jobs=n_jobs)
+def open_rows(edition: Path, about: dict[str, Any]) -> np.ndarray:
+    """Return the rows of all specimens."""
+    if _is_stacked(about):
+        return files.read_features(edition, "rows", about["n_specimens"])
+    return normalise_rows(files.read_features(edition, "embedding", about["n_specimens"]))
 
 
-def _find_known(work: Workspace) -> tuple[str, str, FeatureStack] | None:
-    """Return the stack of the earlier guide, if it has one and was asked for the same."""
+def open_stack(edition: Path, about: dict[str, Any]) -> FeatureStack | None:
+    """Return what makes rows of pictures; None where they are the network's first look."""
+    if not _is_stacked(about):
+        return None
+    return files.read_model(edition, files.STACK, "features", FeatureStack.from_state)
+
+
+def _is_stacked(about: dict[str, Any]) -> bool:
+    return about["settings"].get("features", DEEP) != DEEP
+
+
+def _find_known(work: Workspace) -> tuple[str, str, FeatureStack | None] | None:
+    """Return what the earlier guide was built with, if it was asked for the same.
+
+    A stack serves whatever has changed since; that there is none was found on the same images.
+    """
     info, folder = work.earlier.info, work.earlier.folder
     said = info.get("settings", {})
     if said.get("features_asked") != work.settings.features or info.get("seed") != work.seed:
         return None
-    if said["features"] == DEEP or folder is None:
+    if folder is None:
         return None
     try:
-        return said["features"], said["features_because"], open_stack(folder)
+        stack = open_stack(folder, info)
     except GuideError:
         return None
+    if stack is None and info.get("fingerprint") != work.info["fingerprint"]:
+        return None
+    return said["features"], said["features_because"], stack
 
 
 def _to_state(stack: FeatureStack) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -1,8 +1,11 @@
 """The words of a guide: what each specimen shows, as one matrix of attributes with names."""
 
+from pathlib import Path
+
 import numpy as np
 from scipy.special import softmax
 
+from fieldguide.errors import GuideError
 from fieldguide.features import AttributeMatrix, WordModel
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
@@ -44,3 +47,14 @@ def build(work: Workspace) -> None:
     work.info["n_words"] = len(words.names)
     np.save(work.draft.new(files.feature_file("attributes")), words.scores)
     files.write_record(work.draft, files.WORDS, model.to_dict())
+
+
+def open_words(edition: Path) -> WordModel:
+    """Return what puts an image into words."""
+    path = edition / files.WORDS
+    try:
+        return WordModel.from_dict(files.read_json(path))
+    except (KeyError, ValueError, TypeError) as error:
+        raise GuideError(
+            f"The words {str(path)!r} cannot be read ({error}); build the guide again."
+        ) from None

@@ -17,4 +17,4 @@ def test_the_outline_lies_on_the_picture(open_page, live, guide, find, scripts):
     assert outline.is_visible()
     shown = page.get_by_alt_text("The picture you chose")  # both are drawn in the same box
     assert outline.bounding_box() == shown.bounding_box()
-    assert page.get_by_text("Outlined: what speaks for").is_visible()
+    assert page.get_by_text("Outlined: what tells it from").is_visible()

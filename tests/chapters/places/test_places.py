@@ -75,6 +75,19 @@ def test_the_mark_is_where_it_was_drawn(guide, squares):
     assert np.mean(shares) > 0.6  # a square is 0.09 of the picture
 
 
+def test_what_each_part_adds_is_exact(guide, squares):
+    sighting = guide.look(squares[0][1])
+    located = guide.locate([sighting])[0]
+    key = guide._models.key
+    scores = dict(zip(key.classes_, key.decision_function(sighting.row)[0], strict=True))
+    margin = scores[located.kind] - scores[located.against]
+    assert sum(part.value for part in located.parts) == pytest.approx(margin, abs=1e-4)
+    assert located.score == pytest.approx(margin, abs=1e-4)
+    assert {part.part for part in located.parts if part.is_placed} == {
+        *("deep", "closer", "peaks", "subject")
+    }
+
+
 def test_a_new_image_is_located(guide):
     image, box = draw((220, 20, 20), 3, 1234)
     answer, also = guide.identify([image])[0], guide.locate([image], "red")[0]

@@ -67,15 +67,14 @@ def draw_path(located: Located, width: float, height: float) -> str:
 
 
 def word_located(located: Located) -> str:
-    """Say what decided: "what tells it from wren, in the middle, 23% of the picture"."""
+    """Say what decided: "what tells it from wren, in the middle"."""
     told = f"what tells it from {located.against}"
     if not located.places:
         return f"{told}, in no one place"
-    share = percent(located.share)
     if located.share >= _WHOLE:
-        return f"{told}, all over, {share} of the picture"
+        return f"{told}, all over"
     spots = listed(list(dict.fromkeys(word_spot(place.box) for place in located.places)))
-    return f"{told}, {spots}, {share} of the picture"
+    return f"{told}, {spots}"
 
 
 def word_subject(subject: FoundSubject) -> str:

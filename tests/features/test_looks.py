@@ -112,6 +112,12 @@ def test_pictures_of_any_shape(stack, network, size):
     assert np.isfinite(row).all()
 
 
+def test_a_picture_of_one_colour_has_no_subject(stack, network):
+    plain = look_closer(Image.new("RGB", (90, 60), (40, 90, 200)), network, stack.finder_)
+    assert plain.subject.confidence == 0
+    assert plain.subject.box == (0, 0, 1, 1)
+
+
 def test_the_square_stays_in_the_picture_where_it_can():
     assert find_closer_square((0.0, 0.0, 0.2, 0.4), (100, 100)) == (0, 0, 40)
     assert find_closer_square((0.8, 0.0, 1.0, 0.4), (100, 100)) == (60, 0, 40)

@@ -171,6 +171,22 @@ def test_a_second_build_looks_only_at_what_is_new(folder, looks, tmp_path, blobs
     assert total - done == 1
 
 
+@pytest.mark.parametrize(
+    "images",
+    [
+        [np.full((50, 50, 3), 90, np.uint8)] * 8,
+        [np.full((200, 1, 3), 30 * i, np.uint8) for i in range(8)],
+        [np.arange(40 * 60 * 3, dtype=np.uint8).reshape(40, 60, 3)] * 8,
+    ],
+    ids=["one colour", "one pixel wide", "all the same"],
+)
+def test_pictures_without_a_subject_make_a_guide(images, tmp_path):
+    collection = Collection.from_arrays(images, list("aaaabbbb"))
+    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1)
+    assert guide.identify([images[0]])[0].kinds[0].name in "ab"
+    assert guide.about["settings"]["features"] in ("deep", "looks")
+
+
 def test_unknown_features_are_one_sentence_before_any_work(blobs, tmp_path):
     collection = Collection.from_arrays(blobs[0][:6])
     with pytest.raises(FieldguideError, match="features must be one or more of deep, closer"):

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide.features.network import Box, Network, Outputs, fit_grid
-from fieldguide.features.subject_finder import Subject, SubjectFinder
+from fieldguide.features.subject_finder import Subject, SubjectFinder, no_subject
 
 DEEP = "deep"
 CLOSER, SUBJECT, PEAKS = "closer", "subject", "peaks"
@@ -33,6 +33,7 @@ SECOND = (CLOSER, PEAKS, SUBJECT)
 # the whole picture and 320 px for the subject. Found subjects get better up to 448 px, and names
 # hardly; time grows with the square.
 FINER, CLOSER_FINER = 12 / 7, 10 / 7
+PLAIN = 4  # of 255: a picture whose colours differ by no more has no subject
 
 
 class Look(NamedTuple):
@@ -92,7 +93,10 @@ def look_closer(image: Image.Image, network: Network, finder: SubjectFinder) -> 
     EmbedderError for a network without a map.
     """
     cells = picture_cells(image, network)
-    subject = finder.find(cells)
+    # A network sees the border of a picture of one colour; a person sees nothing.
+    lowest, highest = np.reshape(image.getextrema(), (-1, 2)).T
+    is_plain = (highest - lowest).max() <= PLAIN
+    subject = no_subject(*cells.shape[:2]) if is_plain else finder.find(cells)
     left, top, side = find_closer_square(subject.box, image.size)
     stride = network.stride_px or 1
     size_px = round(CLOSER_FINER * network.size_px / stride) * stride

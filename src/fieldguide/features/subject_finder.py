@@ -138,10 +138,9 @@ class SubjectFinder(Saved, BaseEstimator):
         Where nothing looks like a subject, the box is the whole picture and ``confidence`` 0.
         """
         scores = self.score_cells(cells)
-        finer = enlarge(scores, _FINER)
         if not 0 < scores.max() < np.inf:
-            nothing = np.zeros(finer.shape, dtype=bool)
-            return Subject(scores, nothing, (0.0, 0.0, 1.0, 1.0), (0.5, 0.5), 0.0, ())
+            return no_subject(*scores.shape)
+        finer = enlarge(scores, _FINER)
         pieces, n_pieces = ndimage.label(finer >= self.cut * finer.max())
         held = ndimage.sum_labels(finer, pieces, np.arange(1, n_pieces + 1))
         order = np.argsort(-held, kind="stable")[:_MOST_PIECES]
@@ -179,6 +178,13 @@ class SubjectFinder(Saved, BaseEstimator):
         is_found = scores >= max(self.cut * float(scores.max()), 1e-12)
         inside = float(scores[is_found].mean()) if is_found.any() else 0.0
         return inside - (float(scores[~is_found].mean()) if not is_found.all() else inside)
+
+
+def no_subject(n_rows: int, n_columns: int) -> Subject:
+    """Return what is told of a picture in which nothing stands out."""
+    scores = np.zeros((n_rows, n_columns), dtype=np.float32)
+    mask = np.zeros((n_rows * _FINER, n_columns * _FINER), dtype=bool)
+    return Subject(scores, mask, (0.0, 0.0, 1.0, 1.0), (0.5, 0.5), 0.0, ())
 
 
 def enlarge(values: np.ndarray, factor: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError, UnreadableImageError
-from fieldguide.features import FeatureStack, Looks
+from fieldguide.features import FeatureStack, Looks, TooFewWindows
 from fieldguide.features.network import N_CLASSES, Network
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
 from fieldguide.guide import folder as files
@@ -166,7 +166,10 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
     standard_error = np.sqrt(accuracy * (1 - accuracy) / len(sample))
     accuracy += max(BETTER, 2 * standard_error)
     for parts in TRIED:
-        stack = _new_stack(parts, work).fit(images)
+        try:
+            stack = _new_stack(parts, work).fit(images)
+        except TooFewWindows:  # pictures of one colour have no visual words
+            continue
         tried = _judge(_describe(stack, images, embedding, work.n_jobs), y)
         sentence += f", {parts} {tried:.0%}"
         if tried > accuracy:

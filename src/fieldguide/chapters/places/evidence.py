@@ -59,7 +59,7 @@ def share_margin(
         if name in looks:
             placed[name] = (looks[name].area, looks[name].share_out(coef) * scale)
         parts.append(PartOfMargin(name, value, name in looks))
-    parts.append(PartOfMargin(CONSTANT, contrast.intercept, False))
+    parts.append(PartOfMargin(CONSTANT, float(contrast.intercept), False))
     canvas = fit_canvas(size)
     values = sum_shares(list(placed.values()), canvas)
     sharp = sum_shares([placed[SHARPEST]], canvas) if SHARPEST in placed else values
@@ -102,7 +102,7 @@ def locate_margin(
     """Return the places of a picture that add most to a margin."""
     masks, added = outline_field(field, subject, image)
     places = tuple(_describe(mask, value) for mask, value in zip(masks, added, strict=True))
-    margin = sum(part.value for part in field.parts)
+    margin = float(sum(part.value for part in field.parts))
     share = float(sum(mask.mean() for mask in masks))
     return Located(
         kind,

@@ -27,7 +27,7 @@ _ANSWER = """Written by `make docs` from the records themselves (`fieldguide.gui
 
 What a guide says of one new image, schema {schema}.
 `Guide.identify(images)` returns a list of `Answer`, and `answer.to_plain()` is the data below; `POST /api/identify` of the server gives the same.
-`fieldguide identify --json` prints a list of `{{"image": …, "answer": …}}`, or `{{"image": …, "error": …}}` for a file that cannot be read; `fieldguide locate --json` prints a list of `{{"image": …, "places": …}}`.
+`fieldguide identify --json` prints a list of `{{"image": …, "answer": …}}`, or `{{"image": …, "error": …}}` for a file that cannot be read; `fieldguide locate --json` prints a list of `{{"image": …, "subject": …, "places": …}}`.
 
 Every field is always there.
 A part that this guide does not have, or that does not apply, is null.

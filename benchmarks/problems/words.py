@@ -4,7 +4,7 @@ Caltech-101's and CUB-200's photographs had a part in the choice of the threshol
 words, CIFAR-10's did not. Its pictures of 32 px are far from what the network was trained on.
 "The rule" lowers the threshold of a word that most of the collection shows; "the rule for any
 collection" does not. "Both looks" is the rule on the mean of what the network says of the middle of
-a picture and of its subject, as guides have it.
+a picture and of its subject; guides read words from the first look alone.
 """
 
 from pathlib import Path

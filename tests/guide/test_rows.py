@@ -130,7 +130,7 @@ def looks(folder, tmp_path_factory) -> Guide:
 def test_a_guide_of_both_looks(looks, blobs):
     assert looks._models.rows.shape[1] == 4 * 1280
     assert looks.about["accuracy"] > 0.9
-    assert set(looks.about["features"]) >= {"rows", "subjects", "closer"}
+    assert set(looks.about["features"]) >= {"rows", "subjects"}
     (answer,) = looks.identify([blobs[0][0]])
     assert answer.kinds[0].name == blobs[1][0]
     subject = looks.subject(answer.neighbours[0].id)

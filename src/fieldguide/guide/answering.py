@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import softmax
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.features.vocabulary import YES
@@ -16,7 +17,6 @@ from fieldguide.guide.couplets import leaf_classes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import KeyPath, PathStep
-from fieldguide.guide.words import average_looks
 from fieldguide.identify import cost_of_classes, trace_path
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
     a good detector are those that most of its nearest specimens show.
     """
     models, logits = sighting.models, sighting.see("whole")[0].logits
-    closer = None if sighting.looks is None else sighting.looks.closer.logits
-    probabilities = None if logits is None else average_looks(logits, closer)
-    measured = models.word_model.transform(probabilities, sighting.properties)
+    measured = models.word_model.transform(
+        None if logits is None else softmax(logits, axis=1), sighting.properties
+    )
     borrowed = models.attributes[nearest].mean(axis=0)
     is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
     scores = np.where(is_measured, measured.scores[0], borrowed)

@@ -26,7 +26,6 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import FeatureStack, Looks, TooFewWindows
-from fieldguide.features.network import N_CLASSES, Network
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
@@ -59,11 +58,10 @@ class Rows(NamedTuple):
     why: str  # one sentence
     stack: FeatureStack | None  # None for "deep" alone
     subjects: np.ndarray | None = None  # (n_specimens, 5), of the second look: box and confidence
-    closer: np.ndarray | None = None  # (n_specimens, 1000), logits of the second look
 
     def list_files(self) -> list[str]:
         """Return the names of the feature files that were written."""
-        parts = {"rows": self.stack, "subjects": self.subjects, "closer": self.closer}
+        parts = {"rows": self.stack, "subjects": self.subjects}
         return [name for name, part in parts.items() if part is not None]
 
 
@@ -118,18 +116,17 @@ def gather_rows(work: Workspace) -> Rows:
     for record in table.records:
         data = kept.get(_file(record))
         if data is None:
-            names = ("rows", "subjects", "closer")
+            names = ("rows", "subjects")
             found = {name: earlier.feature(name, _file(record)) for name in names}
         else:
-            found = {**_split_row(unpack_row(data), stack, work.network)}
+            found = {**_split_row(unpack_row(data), stack)}
         for name, part in found.items():
             if part is not None:
                 writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
     for writer in writers.values():
         writer.close()
     matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
-    second = (matrices.get(name) for name in ("subjects", "closer"))
-    return Rows(matrices["rows"], parts, why, stack, *second)
+    return Rows(matrices["rows"], parts, why, stack, matrices.get("subjects"))
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -153,7 +150,7 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         measure_rows(work, stack, kept, Earlier(None, {}), sample.tolist())
         files_of = [_file(table.records[i]) for i in sample]
         packed = [unpack_row(kept[file]) for file in files_of]
-        X = np.stack([_split_row(row, stack, work.network)["rows"] for row in packed])
+        X = np.stack([_split_row(row, stack)["rows"] for row in packed])
         looks = _judge(X, y)
         sentence += f", both looks, which take the network {_COST} times the work, {looks:.0%}"
         if looks >= accuracy:
@@ -270,22 +267,18 @@ def _keep_rows(work: Workspace, stack: FeatureStack) -> Kept:
 
 
 def _pack_row(row: np.ndarray, looks: Looks | None) -> bytes:
-    """Return a row, and what the second look found besides, as bytes."""
+    """Return a row, and the subject that the second look found, as bytes."""
     if looks is None:
         return pack_row(row)
     found = np.array([*looks.subject.box, looks.subject.confidence], dtype=np.float32)
-    logits = looks.closer.logits
-    return pack_row(np.concatenate([row, found, *([] if logits is None else [logits[0]])]))
+    return pack_row(np.concatenate([row, found]))
 
 
-def _split_row(packed: np.ndarray, stack: FeatureStack, network: Network) -> dict[str, np.ndarray]:
+def _split_row(packed: np.ndarray, stack: FeatureStack) -> dict[str, np.ndarray]:
     """Return what :func:`_pack_row` was given, by the names of feature matrices."""
     if stack.finder_ is None:
         return {"rows": packed}
-    n_logits = N_CLASSES if network.has_logits else 0
-    n_row = len(packed) - n_logits - N_SUBJECT
-    parts = {"rows": packed[:n_row], "subjects": packed[n_row : n_row + N_SUBJECT]}
-    return parts | ({"closer": packed[n_row + N_SUBJECT :]} if n_logits else {})
+    return {"rows": packed[:-N_SUBJECT], "subjects": packed[-N_SUBJECT:]}
 
 
 def _file(record: Measured) -> str:

@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from fieldguide.errors import GuideError
 from fieldguide.features import AttributeMatrix, WordModel
-from fieldguide.guide import annotation, rows, specimens
+from fieldguide.guide import annotation, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
 from fieldguide.guide.specimens import Table
@@ -16,23 +16,15 @@ from fieldguide.guide.workspace import Workspace
 NAME = "words"
 
 
-def average_looks(first: np.ndarray, closer: np.ndarray | None) -> np.ndarray:
-    """Return the probabilities of the network's classes from the logits of one look or of both."""
-    probabilities: np.ndarray = softmax(first, axis=1)
-    if closer is None:
-        return probabilities
-    return (probabilities + softmax(closer, axis=1)) / 2
-
-
 def build(work: Workspace) -> None:
     """Put every specimen into words: the network's, the picture's, and the owner's."""
     work.progress("finding words", 0, 1)
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
     model = WordModel()
-    logits, closer = table.features.get("logits"), work.built[rows.NAME].closer
+    logits = table.features.get("logits")
     words: AttributeMatrix = model.fit_transform(
-        None if logits is None else average_looks(np.asarray(logits), closer),
+        None if logits is None else softmax(np.asarray(logits), axis=1),
         np.asarray(table.features["properties"]),
         kinds=table.kinds,
         paths=[record.path for record in table.records],

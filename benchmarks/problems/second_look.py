@@ -44,7 +44,7 @@ from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import FeatureStack, first_look, look_closer, sum_shares
-from fieldguide.features.network import WHOLE, Network, find_square
+from fieldguide.features.network import WHOLE, Network, find_area
 from fieldguide.guide import Guide
 from fieldguide.identify import OneVsAllClassifier, contrast_classes
 from fieldguide.locate import RegionSelector
@@ -229,7 +229,9 @@ def judge_outline(
     contrast = contrast_classes(key, seen.row, winner)
     assert contrast is not None
     columns = birds.stack.split_columns(seen.row.shape[1])
-    looks = seen.looks.as_parts() | {"deep": first_look(seen.first, first_area(image))}
+    looks = seen.looks.as_parts() | {
+        "deep": first_look(seen.first, find_area(WHOLE["whole"], *image.size))
+    }
     field = share_margin(contrast, seen.row, columns, looks, image.size)
     placed = sum(part.value for part in field.parts if part.is_placed)
     masks, _ = outline_field(field, seen.looks.subject, image)
@@ -267,12 +269,6 @@ def see(image: Image.Image, stack: FeatureStack, network: Network) -> Seen:
     first = network.run(network.crop(image)[None], cells=True)
     looks = look_closer(image, network, stack.finder_)
     return Seen(image, first, looks, stack.describe([image], first.embedding, [looks]))
-
-
-def first_area(image: Image.Image) -> tuple[float, float, float, float]:
-    width, height = image.size
-    left, top, side = find_square(WHOLE["whole"], width, height)
-    return left / width, top / height, (left + side) / width, (top + side) / height
 
 
 def draw_part(subject: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -317,7 +313,7 @@ def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, dict[str, list[flo
             contrast = contrast_classes(key, X[k], int(np.searchsorted(key.classes_, target[k])))
             assert contrast is not None
             looks = seen[k].looks.as_parts()
-            looks["deep"] = first_look(seen[k].first, first_area(images[k]))
+            looks["deep"] = first_look(seen[k].first, find_area(WHOLE["whole"], *images[k].size))
             columns = stack.split_columns(X.shape[1])
             fields = {"key": share_margin(contrast, X[k], columns, looks, images[k].size)}
             scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]

@@ -54,6 +54,12 @@ def find_square(box: Box, width: float, height: float) -> tuple[float, float, fl
     return x0 * width + (wide - side) / 2, y0 * height + (tall - side) / 2, side
 
 
+def find_area(box: Box, width: float, height: float) -> Box:
+    """Return what the network sees of a window, in shares of the picture's sides: a square."""
+    left, top, side = find_square(box, width, height)
+    return left / width, top / height, (left + side) / width, (top + side) / height
+
+
 class Network:
     """A network ready to run.
 

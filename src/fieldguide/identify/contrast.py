@@ -83,23 +83,26 @@ def contrast_classes(
     functions = key.functions_ if graph is None else graph.functions
     if not isinstance(functions, LinearFunctions):
         return None
-    coef = np.asarray(functions.coef, dtype=np.float64)
-    intercept = np.asarray(functions.intercept, dtype=np.float64)
     if graph is not None:
         return _contrast_in_graph(key, row, winner, rival)
-    if len(intercept) == 1:  # two classes, one function, positive for the second
+
+    def take(k: int) -> tuple[np.ndarray, float]:
+        return np.asarray(functions.coef[k], dtype=np.float64), float(functions.intercept[k])
+
+    if len(functions.intercept) == 1:  # two classes, one function, positive for the second
+        coef, intercept = take(0)
         scale = 2.0 if isinstance(key, OneVsAllClassifier) else 1.0  # its scores are −f and f
         scale *= 1 if winner == 1 else -1
-        return Contrast(winner, rival, scale * coef[0], scale * intercept[0])
+        return Contrast(winner, rival, scale * coef, scale * intercept)
     if isinstance(key, OneVsAllClassifier):
-        return Contrast(
-            winner, rival, coef[winner] - coef[rival], intercept[winner] - intercept[rival]
-        )
+        (coef, intercept), (other, its_intercept) = take(winner), take(rival)
+        return Contrast(winner, rival, coef - other, intercept - its_intercept)
     pairs = list_pairs(len(key.classes_))
     low, high = sorted((winner, rival))
     (p,) = np.flatnonzero((pairs[:, 0] == low) & (pairs[:, 1] == high))
+    coef, intercept = take(int(p))
     sign = 1 if winner == high else -1
-    return Contrast(winner, rival, sign * coef[p], float(sign * intercept[p]))
+    return Contrast(winner, rival, sign * coef, sign * intercept)
 
 
 def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:

@@ -21,7 +21,7 @@ from PIL import Image
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks.records import SeenMark, WindowMark
 from fieldguide.features import ClassifierPool, DeepFeatures
-from fieldguide.features.network import N_CLASSES, SIX, Box, find_square
+from fieldguide.features.network import N_CLASSES, SIX, Box, find_area
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide.journal import pack_row, unpack_row
 from fieldguide.guide.sighting import Sighting
@@ -141,8 +141,7 @@ def see_window_marks(
 
 def find_seen_box(window: str, width: int, height: int) -> Box:
     """Return what the network sees of a window, in shares of the picture's sides: a square."""
-    left, top, side = find_square(SIX[window], width, height)
-    return left / width, top / height, (left + side) / width, (top + side) / height
+    return find_area(SIX[window], width, height)
 
 
 def _group_columns(weights: np.ndarray, flips: np.ndarray) -> list[list[int]]:

@@ -34,7 +34,7 @@ from fieldguide.features import (
     look_closer,
     picture_cells,
 )
-from fieldguide.features.network import WHOLE, Network, Outputs, find_square
+from fieldguide.features.network import WHOLE, Network, Outputs, find_area
 from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
@@ -88,15 +88,9 @@ class PlaceModel(NamedTuple):
 
         None where no one linear function decides between the two, or the network has no map.
         """
-        models = sighting.models
-        if models.key is None or models.network.stride_px is None:
+        models, looks = sighting.models, self.look(sighting)
+        if models.key is None or looks is None:
             return None
-        looks = sighting.looks
-        if looks is None:
-            if self.finder is None:
-                return None
-            finder = self.finder
-            looks = sighting.keep(NAME, lambda: look_closer(sighting.image, models.network, finder))
         (first,) = sighting.see("whole")
         seen = Seen(sighting.image, first, looks, sighting.row)
         return locate(seen, models.key, models.stack, models.network, kind)
@@ -183,10 +177,7 @@ def locate(
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
-        width, height = seen.image.size
-        left, top, side = find_square(WHOLE["whole"], width, height)
-        area = (left / width, top / height, (left + side) / width, (top + side) / height)
-        looks[DEEP] = first_look(seen.first, area)
+        looks[DEEP] = first_look(seen.first, find_area(WHOLE["whole"], *seen.image.size))
     field = share_margin(contrast, seen.row, columns, looks, seen.image.size)
     against = str(key.classes_[contrast.rival])
     return locate_margin(seen.image, seen.looks.subject, field, kind, against)

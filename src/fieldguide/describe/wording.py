@@ -4,7 +4,8 @@ The share of a node is, for each attribute, the part of its rows (here and below
 attribute names a node when its share is at least ``MIN_SHARE``, rises over the parent's by at
 least ``MIN_RISE``, and no node above has it. A node that no attribute names, or that is too small,
 is folded into its parent; siblings with the same leading word become one branch; a branch whose
-rows show the leading word of a sibling goes below that sibling. What is left is a tree in which
+rows show the leading word of a sibling goes below that sibling; siblings whose rows all show one
+more word become branches below it. What is left is a tree in which
 every node but the root has words, and a row sits at the deepest node that holds it.
 """
 
@@ -36,15 +37,15 @@ class DescribedTree:
         Pre-order; -1 for the root.
     words : tuple of tuple of str
         Of each node; () for the root.
-    sure : ndarray of shape (n_nodes,)
-        Mean share of the node's rows that show its words; 1 for the root.
+    truth : ndarray of shape (n_nodes,)
+        How often the words are true of the node's rows, on average; 1 for the root.
     labels : ndarray of shape (n,)
         The deepest node that holds each row.
     """
 
     parent: np.ndarray
     words: tuple[tuple[str, ...], ...]
-    sure: np.ndarray
+    truth: np.ndarray
     labels: np.ndarray
 
     @property
@@ -154,6 +155,7 @@ def describe_tree(
     names: Sequence[str],
     *,
     min_count: int = 5,
+    min_share: float = MIN_SHARE,
     implied: Mapping[str, Sequence[str]] | None = None,
 ) -> DescribedTree:
     """Name the nodes of ``tree``.
@@ -164,19 +166,26 @@ def describe_tree(
     labels : ndarray of shape (n,)
         Node of each row.
     A : ndarray of shape (n, n_attributes)
-        At least 0.5 means that the row shows the attribute.
+        Probability that the row shows the attribute; NaN where that is not known.
     names : sequence of str
     min_count : int
         Smaller nodes are folded into their parent.
+    min_share : float
+        Part of the rows of a node that an attribute must be true of to name it.
     implied : mapping of str to sequence of str, optional
         The more general words that a word implies: "dog" need not add "animal".
     """
-    teller = _Teller(tree, labels, np.asarray(A) >= YES, list(names), min_count, implied or {})
+    A = np.asarray(A, dtype=np.float64)
+    is_known = ~np.isnan(A)
+    usual = np.where(is_known, A, 0).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+    shows = np.where(is_known, A, usual)
+    rules = (min_count, min_share, implied or {})
+    teller = _Teller(tree, labels, shows, list(names), *rules)
     teller.tell([0], parent=-1, words=[], path=frozenset())
     return DescribedTree(
         np.array(teller.parent),
         tuple(tuple(names[j] for j in words) for words in teller.words),
-        np.array(teller.sure),
+        np.array(teller.truth),
         teller.labels,
     )
 
@@ -184,7 +193,7 @@ def describe_tree(
 class _Teller:
     """Walks a tree from the root and writes the described one, in pre-order."""
 
-    def __init__(self, tree, labels, shows, names, min_count, implied) -> None:
+    def __init__(self, tree, labels, shows, names, min_count, min_share, implied) -> None:
         n_nodes = len(tree)
         self.children = tree.children()
         sums = np.zeros((n_nodes, shows.shape[1]))
@@ -193,6 +202,7 @@ class _Teller:
         self.counts = tree.sum_up(np.bincount(labels, minlength=n_nodes))
         self.rows_at = [np.flatnonzero(labels == node) for node in range(n_nodes)]
         self.min_count = min_count
+        self.min_share = min_share
         position = {name: j for j, name in enumerate(names)}
         self.implied = {
             position[name]: {position[word] for word in general if word in position}
@@ -201,7 +211,7 @@ class _Teller:
         }
         self.parent: list[int] = []
         self.words: list[list[int]] = []
-        self.sure: list[float] = []
+        self.truth: list[float] = []
         self.labels = np.zeros(len(labels), dtype=np.int64)
 
     def tell(self, nodes: list[int], parent: int, words: list[int], path: frozenset[int]) -> None:
@@ -210,7 +220,7 @@ class _Teller:
         share = self._share(nodes)
         self.parent.append(parent)
         self.words.append(words)
-        self.sure.append(float(share[words].mean()) if words else 1.0)
+        self.truth.append(float(share[words].mean()) if words else 1.0)
         path = path | set(words) | {g for word in words for g in self.implied.get(word, ())}
         for group in self._branches(nodes, share, path, branch):
             found = self._name(group, share, path)
@@ -237,6 +247,7 @@ class _Teller:
                 self.labels[self.rows_at[node]] = branch
                 pending += self.children[node]
         self._hang_below(by_word, share, path)
+        self._join_general(by_word, share, path)
         groups = []
         for group in by_word.values():
             if self.counts[group].sum() >= self.min_count and self._name(group, share, path):
@@ -266,6 +277,26 @@ class _Teller:
                     del by_word[word]
                     break
 
+    def _join_general(
+        self, by_word: dict[int, list[int]], above: np.ndarray, path: frozenset[int]
+    ) -> None:
+        """Make one branch of groups whose rows all show a word that none of them is named by."""
+        while True:
+            shares = {word: self._share(group) for word, group in by_word.items()}
+            best: tuple[int, list[int]] | None = None
+            for general in range(self.sums.shape[1]):
+                if general in path or general in by_word:
+                    continue
+                joined = [word for word in by_word if shares[word][general] >= _BELONGS]
+                if len(joined) < max(2, len(best[1]) + 1 if best else 0):
+                    continue
+                union = [node for word in joined for node in by_word[word]]
+                if self._name(union, above, path)[:1] == [general]:
+                    best = general, joined
+            if best is None:
+                return
+            by_word[best[0]] = [node for word in best[1] for node in by_word.pop(word)]
+
     def _settle(self, nodes: list[int], branch: int) -> None:
         pending = list(nodes)
         while pending:
@@ -280,7 +311,7 @@ class _Teller:
         """Return the attributes that name ``nodes`` under a parent with shares ``above``."""
         share = self._share(nodes)
         rise = share - above
-        rise[share < MIN_SHARE] = 0
+        rise[share < self.min_share] = 0
         rise[list(path)] = 0
         words: list[int] = []
         hidden: set[int] = set()

@@ -9,12 +9,12 @@ those of the words below it, so a parent is never less probable than its child.
 
 A word with probability p is said from p ≥ t on; its score is
 
-    score = σ(logit p − logit t),    t = min(0.25 + 0.03 log₂ m, 0.5),
+    score = σ(2 (logit p − logit t)),    t = min(0.25 + 0.03 log₂ m, 0.5),
 
 and what is said below a word is said of the word too. m is the number of classes that the word
 covers: a specific word is right at a low probability already, while a general one collects a
-little from each of its many classes. A word that is sure (p ≥ 0.5) for most of a collection needs
-less: t falls to 0.2 as that share goes from one half to one.
+little from each of its many classes. What the other pictures of a collection add to p is in
+`fieldguide.features.word_support`.
 
 `benchmarks/problems/words.py` measures the rule against what folder names imply; the figures are
 in `docs/words.md`.
@@ -38,7 +38,8 @@ from fieldguide._check import InvalidArgument
 
 N_CLASSES = 1000
 YES = 0.5
-LOWEST_THRESHOLD = 0.2
+SHARPER = 1.25
+STEEP = 2  # of the scores: with it, they say how often a word is true (docs/words.md)
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,40 @@ def word_probabilities(probabilities: np.ndarray) -> np.ndarray:
     ndarray of shape (n, V), float32, in [0, 1]
         One column for each of ``load_vocabulary().names``.
     """
+    probabilities = _check_probabilities(probabilities)
+    return np.minimum(_sum_classes(probabilities.astype(np.float64)), 1.0).astype(np.float32)
+
+
+def word_chances(probabilities: np.ndarray) -> np.ndarray:
+    """Return :func:`word_probabilities` of the same logits times `SHARPER`.
+
+    For averages over pictures, in which the probabilities of each alone would be too even.
+    """
+    sharper = _check_probabilities(probabilities).astype(np.float64) ** SHARPER
+    return word_probabilities(sharper / np.maximum(sharper.sum(axis=1, keepdims=True), 1e-300))
+
+
+@cache
+def word_thresholds() -> np.ndarray:
+    """Return the probability from which on each word is said (V,)."""
+    n_classes = load_vocabulary().membership.sum(axis=0, dtype=int)
+    thresholds = np.minimum(0.25 + 0.03 * np.log2(n_classes), 0.5)
+    thresholds.setflags(write=False)
+    return thresholds
+
+
+def score_words(p: np.ndarray) -> np.ndarray:
+    """Return the score of each word, at least that of any word below it (n × V, float32).
+
+    At least `YES` where the word, or one below it, has a probability of at least its threshold.
+    """
+    p, thresholds = p.astype(np.float64), word_thresholds()
+    shown, hidden = (p * (1 - thresholds)) ** STEEP, ((1 - p) * thresholds) ** STEEP
+    scores = shown / (shown + hidden)
+    return _lift_parents(scores).astype(np.float32)
+
+
+def _check_probabilities(probabilities: np.ndarray) -> np.ndarray:
     probabilities = np.asarray(probabilities)
     if probabilities.ndim != 2 or probabilities.shape[1] != N_CLASSES:
         raise InvalidArgument(
@@ -120,33 +155,7 @@ def word_probabilities(probabilities: np.ndarray) -> np.ndarray:
         raise InvalidArgument(
             "probabilities must be in [0, 1]; apply softmax to the logits of the network first."
         )
-    return np.minimum(_sum_classes(probabilities.astype(np.float64)), 1.0).astype(np.float32)
-
-
-def word_thresholds(collection: np.ndarray | None = None) -> np.ndarray:
-    """Return the probability from which on each word is said (V,).
-
-    Parameters
-    ----------
-    collection : array of shape (n, V), optional
-        Word probabilities of a whole collection: its most frequent words get lower thresholds.
-    """
-    n_classes = load_vocabulary().membership.sum(axis=0, dtype=int)
-    thresholds = np.minimum(0.25 + 0.03 * np.log2(n_classes), 0.5)
-    if collection is not None and len(collection):
-        beyond_half = np.clip(2 * (collection >= 0.5).mean(axis=0) - 1, 0, 1)
-        thresholds += beyond_half * (LOWEST_THRESHOLD - thresholds)
-    return thresholds
-
-
-def score_words(p: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return the score of each word, at least that of any word below it (n × V, float32).
-
-    At least `YES` where the word, or one below it, has a probability of at least its threshold.
-    """
-    p = p.astype(np.float64)
-    scores = p * (1 - thresholds) / (p * (1 - thresholds) + (1 - p) * thresholds)
-    return _lift_parents(scores).astype(np.float32)
+    return probabilities
 
 
 def _sum_classes(probabilities: np.ndarray) -> np.ndarray:

@@ -13,7 +13,8 @@ picture     measured properties of the picture: mostly green, dark, plain backgr
 A word that two sources have is taken from the first: the owner knows best.
 
 Every score is in [0, 1], and at least 0.5 means yes. How a network word gets from a probability to
-a yes is in `fieldguide.features.vocabulary`; the measures behind the picture's words are in
+a yes is in `fieldguide.features.vocabulary`, and which of them a collection supports in
+`fieldguide.features.word_support`; the measures behind the picture's words are in
 `fieldguide.features.properties`.
 """
 
@@ -29,12 +30,12 @@ from fieldguide.features.vocabulary import (
     YES,
     load_vocabulary,
     score_words,
-    word_probabilities,
-    word_thresholds,
+    word_chances,
 )
+from fieldguide.features.word_support import find_supported, pool_chances, pool_new
 
 SOURCES = ("annotation", "keyword", "folder", "network", "picture")
-_FORMAT = 1
+_FORMAT = 2
 _JUNK = frozenset(
     """
     all an and copy data dataset datasets dcim dsc dscn files folder image images img imgs in
@@ -105,13 +106,13 @@ class WordModel:
         self.kind_words = kind_words
         self.names_: tuple[str, ...] = ()
         self.sources_: tuple[str, ...] = ()
-        self._thresholds: np.ndarray = word_thresholds()
 
     def fit_transform(
         self,
         probabilities: np.ndarray | None,
         properties: np.ndarray | None = None,
         *,
+        near: np.ndarray | None = None,
         kinds: Sequence[str | None] | None = None,
         paths: Sequence[str] | None = None,
         keywords: Sequence[Iterable[str]] | None = None,
@@ -126,6 +127,9 @@ class WordModel:
             Softmax outputs of an ImageNet network; None for one with other outputs.
         properties : array of shape (n, P), optional
             A row of `measure_properties` for each image.
+        near : int array of shape (n, k), optional
+            The images most like each, itself not among them: the network's words are those that
+            they support together. Without, every image is read alone.
         kinds : sequence of n names, optional
             None for an image without a kind. A folder of that name gives no words.
             Without ``kinds``, the folder that holds the image is taken for its kind.
@@ -144,9 +148,11 @@ class WordModel:
         if paths is not None:
             parts.append(("folder", *_count_words(self._split_folders(paths, kinds))))
         if probabilities is not None:
-            p = word_probabilities(probabilities)
-            self._thresholds = word_thresholds(p)
-            parts.append(("network", load_vocabulary().names, score_words(p, self._thresholds)))
+            near = np.empty((n, 0), dtype=np.int64) if near is None else near
+            pooled = pool_chances(word_chances(probabilities), near, kinds)
+            scores = score_words(pooled)
+            scores[:, ~find_supported(scores, kinds)] = 0
+            parts.append(("network", load_vocabulary().names, scores))
         if properties is not None:
             parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         columns: dict[str, tuple[str, np.ndarray]] = {}
@@ -161,11 +167,17 @@ class WordModel:
         return AttributeMatrix(chosen, self.names_, self.sources_)
 
     def transform(
-        self, probabilities: np.ndarray | None, properties: np.ndarray | None = None
+        self,
+        probabilities: np.ndarray | None,
+        properties: np.ndarray | None = None,
+        *,
+        near: Sequence[np.ndarray] | None = None,
     ) -> AttributeMatrix:
         """Return the same columns for new images.
 
         An image that comes alone has no folder, keywords or annotations: those columns are 0.
+        ``near`` are, for each image, the probabilities (k, 1000) of the images of the collection
+        that are most like it.
         """
         n = _count_images(probabilities, properties)
         scores = np.zeros((n, len(self.names_)), np.float32)
@@ -175,8 +187,11 @@ class WordModel:
                 continue
             names: tuple[str, ...]
             if source == "network":
-                p = word_probabilities(_need(probabilities, "probabilities"))
-                names, found = load_vocabulary().names, score_words(p, self._thresholds)
+                p = word_chances(_need(probabilities, "probabilities"))
+                if near is not None:
+                    pairs = zip(p, near, strict=True)
+                    p = np.stack([pool_new(own, word_chances(others)) for own, others in pairs])
+                names, found = load_vocabulary().names, score_words(p)
             else:
                 names, found = PROPERTY_NAMES, _check_properties(_need(properties, "properties"))
             scores[:, at] = found[:, [names.index(self.names_[k]) for k in at]]
@@ -184,7 +199,6 @@ class WordModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain values that JSON can hold."""
-        thresholds = zip(load_vocabulary().names, self._thresholds.tolist(), strict=True)
         return {
             "format": _FORMAT,
             "min_share": self.min_share,
@@ -193,21 +207,15 @@ class WordModel:
             "kind_words": self.kind_words,
             "names": list(self.names_),
             "sources": list(self.sources_),
-            "thresholds": dict(thresholds),
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "WordModel":
         """Make a model from what `to_dict` returned."""
-        words = load_vocabulary().names
-        thresholds = values.get("thresholds", {})
-        named = zip(values.get("names", ()), values.get("sources", ()), strict=True)
-        pictures = {name for name, source in named if source == "picture"}
-        if (
-            values.get("format") != _FORMAT
-            or set(thresholds) != set(words)
-            or not pictures <= set(PROPERTY_NAMES)
-        ):
+        said = list(zip(values.get("names", ()), values.get("sources", ()), strict=True))
+        measured = {"network": load_vocabulary().names, "picture": PROPERTY_NAMES}
+        is_known = all(name in measured.get(source, (name,)) for name, source in said)
+        if values.get("format") != _FORMAT or not is_known:
             raise InvalidArgument(
                 "These words were stored by another version with another vocabulary; "
                 "build the guide again with this one."
@@ -216,7 +224,6 @@ class WordModel:
         model = cls(**{name: values[name] for name in settings})
         model.names_ = tuple(values["names"])
         model.sources_ = tuple(values["sources"])
-        model._thresholds = np.array([thresholds[word] for word in words], float)
         return model
 
     def _choose(self, scores: np.ndarray) -> list[int]:

@@ -1,19 +1,32 @@
 """The words of a guide: what each specimen shows, as one matrix of attributes with names."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
+from threadpoolctl import threadpool_limits
 
 from fieldguide.errors import GuideError
 from fieldguide.features import AttributeMatrix, WordModel
-from fieldguide.guide import annotation, specimens
+from fieldguide.features.word_support import N_NEAR
+from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
 from fieldguide.guide.specimens import Table
+from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.workspace import Workspace
 
 NAME = "words"
+_BLOCK = 512
+_EXACT = 4096  # specimens, among which the nearest are looked for; of more, a sample
+
+
+class Words(NamedTuple):
+    """What specimens show, and which are alike."""
+
+    matrix: AttributeMatrix
+    near: np.ndarray  # (n_specimens, k), the nearest specimens of each
 
 
 def build(work: Workspace) -> None:
@@ -21,11 +34,13 @@ def build(work: Workspace) -> None:
     work.progress("finding words", 0, 1)
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
+    near = find_near(work.built[rows.NAME].X, N_NEAR, work.seed)
     model = WordModel()
     logits = table.features.get("logits")
     words: AttributeMatrix = model.fit_transform(
         None if logits is None else softmax(np.asarray(logits), axis=1),
         np.asarray(table.features["properties"]),
+        near=near,
         kinds=table.kinds,
         paths=[record.path for record in table.records],
         keywords=[
@@ -35,10 +50,33 @@ def build(work: Workspace) -> None:
         annotated=filled.attributes,
         annotated_names=filled.names if filled.attributes is not None else None,
     )
-    work.built[NAME] = words
+    work.built[NAME] = Words(words, near)
     work.info["n_words"] = len(words.names)
     np.save(work.draft.new(files.feature_file("attributes")), words.scores)
     files.write_record(work.draft, files.WORDS, model.to_dict())
+
+
+def find_near(X: np.ndarray, n_near: int, seed: int) -> np.ndarray:
+    """Return the nearest specimens of each, itself not among them, (n, min(n_near, n - 1)).
+
+    Of a large collection they are looked for in a sample, so that time grows with its size alone.
+    """
+    n = len(X)
+    pool = np.arange(n)
+    if n > _EXACT:
+        pool = np.sort(np.random.default_rng(seed).permutation(n)[:_EXACT])
+    k = min(n_near, len(pool) - 1)
+    near = np.empty((n, k), dtype=np.int64)
+    if not k:
+        return near
+    among = np.ascontiguousarray(X[pool].T)
+    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
+        for begin in range(0, n, _BLOCK):
+            rows_of = np.arange(begin, min(begin + _BLOCK, n))
+            likeness = X[rows_of] @ among
+            likeness[rows_of[:, None] == pool] = -np.inf
+            near[rows_of] = pool[find_largest(likeness, k)]
+    return near
 
 
 def open_words(edition: Path) -> WordModel:

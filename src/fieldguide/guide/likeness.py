@@ -1,0 +1,251 @@
+"""Where words end, likeness goes on: branches of specimens that look alike, named by what they are.
+
+Specimens that sit at a branch itself, below which no word divides them, are divided by likeness:
+those with a label by kinds, whose mean rows are joined by average linkage; the others by k-means. A
+branch of likeness is named by what it holds: by its kinds ("ketch and schooner"), by the two most
+typical of many ("like ketch and schooner"), or by its most typical picture ("like IMG_0042"). No
+word is invented.
+
+In a labelled collection kinds sit together: specimens that words put apart from most of their kind
+join it, unless enough of the kind are there to say that a word divides it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from fieldguide.describe import DescribedTree
+from fieldguide.metrics import ancestor_matrix
+
+LEAST = 12  # specimens at a branch, from which on they are divided
+N_BRANCHES = 6  # into which at most they are divided at once
+N_NAMED = 3  # kinds that a name lists
+_MOST = 0.6  # share of a kind that sits where the kind does
+_DIVIDES = 0.3  # share of a kind at a branch, from which on a word divides the kind
+_LARGE = 48  # specimens without a label that are divided once more
+_HALF = 0.5
+_COHERENT = 0.5  # coherence of a branch; what is less coherent is not alike
+LIKE = "like "
+
+
+@dataclass(frozen=True)
+class Names:
+    """How specimens and kinds are called."""
+
+    kinds: Sequence[str | None]  # of each specimen
+    shown: dict[str, str]  # kind as people write it
+    stems: Sequence[str]  # file of each specimen, without its folders and ending
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What likeness is measured by, and how what is alike is called."""
+
+    X: np.ndarray  # (n, n_columns), rows of length 1
+    near: np.ndarray  # (n, k), the nearest specimens of each
+    names: Names
+
+
+@dataclass(frozen=True)
+class _Group:
+    name: str
+    rows: np.ndarray
+    parts: list["_Group"]
+
+
+def gather_kinds(
+    parent: np.ndarray, labels: np.ndarray, kinds: Sequence[str | None]
+) -> np.ndarray:
+    """Return the branch of each specimen, stray ones with their kind.
+
+    The place of a kind is the deepest branch that holds most of it, there or below. Specimens
+    elsewhere go there; so do those below it, but where a part of the kind sits that is large
+    enough to say that a word divides it.
+    """
+    is_above = ancestor_matrix(parent) > 0  # [v, a]: a is v or above it
+    found = labels.copy()
+    members: dict[str, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        if kind is not None:
+            members.setdefault(kind, []).append(i)
+    for ids in members.values():
+        rows = np.array(ids)
+        held = is_above[labels[rows]].sum(axis=0)
+        place = int(np.flatnonzero(held >= _MOST * len(rows)).max())  # they lie on one path
+        is_part = (held >= max(3, _DIVIDES * len(rows))) & is_above[:, place]
+        for i in rows:
+            way = np.flatnonzero(is_above[labels[i]] & is_part)
+            found[i] = way.max() if len(way) else place
+    return found
+
+
+def add_likeness(
+    described: DescribedTree, likeness: Likeness, least: int, seed: int
+) -> tuple[DescribedTree, np.ndarray]:
+    """Divide by likeness what words do not divide.
+
+    Parameters
+    ----------
+    described : DescribedTree
+        In words.
+    likeness : Likeness
+    least : int
+        Specimens of a branch.
+
+    Returns
+    -------
+    The tree with the new branches, and which branches are of likeness. The truth of one that is
+    "like" something is its coherence; one that is named by its kinds is true of all.
+    """
+    n_words = len(described.parent)
+    children: list[list[int]] = [[] for _ in range(n_words)]
+    for v in range(1, n_words):
+        children[described.parent[v]].append(v)
+    parent: list[int] = []
+    words: list[tuple[str, ...]] = []
+    truth: list[float] = []
+    is_like: list[bool] = []
+    labels = np.zeros_like(described.labels)
+
+    def write(above: int, said: tuple[str, ...], true: float, like: bool) -> int:
+        parent.append(above)
+        words.append(said)
+        truth.append(true)
+        is_like.append(like)
+        return len(parent) - 1
+
+    def write_group(group: _Group, above: int) -> None:
+        is_named = not group.name.startswith(LIKE)
+        true = 1.0 if is_named else find_coherence(group.rows, likeness.near)
+        if true < _COHERENT:
+            for part in group.parts:
+                write_group(part, above)
+            return
+        node = write(above, (group.name,), true, True)
+        labels[group.rows] = node
+        for part in group.parts:
+            write_group(part, node)
+
+    def write_branch(v: int, above: int) -> None:
+        node = write(above, described.words[v], float(described.truth[v]), False)
+        rows = np.flatnonzero(described.labels == v)
+        labels[rows] = node
+        for child in children[v]:
+            write_branch(child, node)
+        is_alone = v > 0 and not children[v]
+        for group in _divide(likeness, rows, least, is_alone=is_alone, seed=seed):
+            write_group(group, node)
+
+    write_branch(0, -1)
+    tree = DescribedTree(np.array(parent), tuple(words), np.array(truth), labels)
+    return tree, np.array(is_like)
+
+
+def find_coherence(rows: np.ndarray, near: np.ndarray) -> float:
+    """Return the share of ``rows`` that have at least half of their nearest specimens in them."""
+    if not near.shape[1]:
+        return 1.0
+    at_home = np.isin(near[rows], rows).mean(axis=1)
+    return float((at_home >= min(_HALF, (len(rows) - 1) / near.shape[1])).mean())
+
+
+def _divide(
+    likeness: Likeness, rows: np.ndarray, least: int, *, is_alone: bool, seed: int
+) -> list[_Group]:
+    """Return the groups of alike specimens among ``rows``, the largest first; [] for one group.
+
+    ``is_alone``: nothing else is below the branch, so that one group would be the branch again.
+    """
+    if len(rows) < max(least, LEAST if is_alone else 1):
+        return []
+    X, names = likeness.X, likeness.names
+    labelled = np.array([names.kinds[i] is not None for i in rows], dtype=bool)
+    groups = _divide_kinds(X, rows[labelled], names, least)
+    groups += _divide_rows(X, rows[~labelled], names, least, seed)
+    groups = [group for group in groups if len(group.rows) >= least]
+    if is_alone and len(groups) < 2:
+        return groups[0].parts if groups and len(groups[0].rows) == len(rows) else []
+    return sorted(groups, key=lambda group: (-len(group.rows), group.name))
+
+
+def _divide_kinds(X: np.ndarray, rows: np.ndarray, names: Names, least: int) -> list[_Group]:
+    """Return groups of alike kinds."""
+    counts = Counter(names.kinds[i] for i in rows)
+    order = sorted(k for k in counts if k is not None)
+    if not order:
+        return []
+    of_kind = {kind: rows[[names.kinds[i] == kind for i in rows]] for kind in order}
+    means = np.array([X[of_kind[kind]].mean(axis=0) for kind in order])
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+
+    def make(members: list[int], node: ClusterNode) -> _Group:
+        own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
+        parts = [make(part.pre_order(), part) for part in _cut(node)]
+        parts = [part for part in parts if len(part.rows) >= least]
+        return _Group(_name_kinds(members, means, order, counts, names), own, parts)
+
+    if len(order) == 1:
+        return [make([0], ClusterNode(0))]
+    distances = np.maximum(1 - means @ means.T, 0)[np.triu_indices(len(order), 1)]
+    top = to_tree(linkage(distances, "average"))
+    return [make(part.pre_order(), part) for part in (_cut(top) or [top])]
+
+
+def _cut(node: ClusterNode) -> list[ClusterNode]:
+    """Return the parts of a cluster of kinds, at most `N_BRANCHES`, the farthest apart first
+    divided; [] for a few kinds, which one name can list."""
+    if node.get_count() <= N_NAMED:
+        return []
+    parts = [node]
+    while len(parts) < N_BRANCHES:
+        widest = max(parts, key=lambda part: (part.dist, -part.id))
+        if widest.is_leaf() or (widest is not node and widest.get_count() <= N_NAMED):
+            break
+        at = parts.index(widest)
+        parts[at : at + 1] = [widest.get_left(), widest.get_right()]
+    return parts
+
+
+def _name_kinds(
+    members: list[int], means: np.ndarray, order: list[str], counts: Counter, names: Names
+) -> str:
+    shown = [names.shown.get(order[k], order[k]) for k in members]
+    if len(members) <= N_NAMED:
+        return list_names(shown)
+    typical = means[members] @ means[members].mean(axis=0)
+    best = sorted(range(len(members)), key=lambda j: (-typical[j], -counts[order[members[j]]]))
+    return LIKE + list_names([shown[j] for j in best[:2]])
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _divide_rows(
+    X: np.ndarray, rows: np.ndarray, names: Names, least: int, seed: int
+) -> list[_Group]:
+    """Return groups of alike specimens that have no kind."""
+    if not len(rows):
+        return []
+
+    def make(own: np.ndarray) -> _Group:
+        typical = own[int(np.argmax(X[own] @ X[own].mean(axis=0)))]
+        parts = [make(part) for part in split(own)] if len(own) >= _LARGE else []
+        return _Group(LIKE + names.stems[typical], own, parts)
+
+    def split(own: np.ndarray) -> Iterator[np.ndarray]:
+        n_parts = min(N_BRANCHES, len(own) // max(least, LEAST))
+        if n_parts < 2:
+            return iter([])
+        with threadpool_limits(1):  # another number of threads may sum in another order
+            found = KMeans(n_parts, n_init=3, random_state=seed).fit_predict(X[own])
+        pieces = (own[found == k] for k in range(n_parts))
+        return (piece for piece in pieces if least <= len(piece) < len(own))
+
+    return [make(part) for part in split(rows)] or [make(rows)]

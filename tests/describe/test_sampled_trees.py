@@ -147,8 +147,7 @@ def test_kinds_that_differ_are_kept_apart_and_named(model):
     shared = [len(groups[i] & groups[j]) for i, j in ((0, 2), (1, 2))]
     assert max(shared) <= 1
     described = fitted.describe(NAMES)
-    assert described.words[0] == ()
-    assert all(1 <= len(words) <= 3 for words in described.words[1:])
+    assert all(len(words) <= 3 for words in described.words)
     assert ((described.sure >= 0) & (described.sure <= 1)).all()
     spoken = {word.rstrip("0123") for words in described.words for word in words}
     assert len(spoken) >= 2
@@ -216,14 +215,52 @@ def test_scores_of_rows_against_a_plain_loop():
         assert found[i, k] == pytest.approx(total)
 
 
-def test_words_are_new_on_the_path_or_what_rises_most():
-    parent = np.array([-1, 0, 1, 0])
-    rates = np.array([[0.8, 0.1, 0.1], [0.9, 0.75, 0.2], [0.9, 0.8, 0.6], [0.8, 0.2, 0.4]])
-    assert choose_words(parent, rates, 0.7) == [[], [1], [2], [2]]
-    # what a node above said is not said again while there is something else
+def test_words_are_true_and_new_on_the_path():
+    parent = np.array([-1, 0, 1, 0, 0])
+    rates = np.array(
+        [[0.8, 0.1, 0.1], [0.9, 0.75, 0.2], [0.9, 0.8, 0.6], [0.8, 0.2, 0.49], [0.99, 0.1, 0.1]]
+    )
+    # the root's word is said once; the second needs ½; the third has none; the fourth nothing new
+    assert choose_words(parent, rates, 0.7) == [[0], [1], [2], [], []]
+    # what a node above says is not said again, however it rises
     parent = np.arange(-1, 3)
-    rates = np.array([[0.1, 0.1], [0.3, 0.1], [0.6, 0.2], [0.69, 0.2]])
-    assert choose_words(parent, rates, 0.7) == [[], [0], [1], [0]]
+    rates = np.array([[0.1, 0.1], [0.55, 0.1], [0.65, 0.2], [0.8, 0.2]])
+    assert choose_words(parent, rates, 0.7) == [[], [0], [], []]
+    # of two that half of the rows show, the one that rises more; a rise of less than a tenth is none
+    rates = np.array([[0.45, 0.1], [0.54, 0.1], [0.6, 0.55], [0.68, 0.62]])
+    assert choose_words(parent, rates, 0.7) == [[], [], [1], []]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_word_names_a_node_whose_rows_mostly_lack_it(model):
+    A = np.random.default_rng(3).random((180, 12)) < np.linspace(0.1, 0.6, 12)
+    A[:, 0] |= np.random.default_rng(4).random(180) < 0.97
+    fitted = model(n_iter=30, n_chains=1, random_state=0).fit(A)
+    described = fitted.describe()
+    rates = fitted._stated_rates()
+    assert len(described.words) > 3
+    for k, words in enumerate(described.words):
+        for word in words:
+            assert rates[k, int(word.split()[1])] >= 0.5
+    spoken = [word for words in described.words for word in words]
+    assert described.words[0] == ("attribute 0",)
+    assert spoken.count("attribute 0") == 1
+    assert described.sentence(0) == "attribute 0"
+    assert not any("attribute 0" in described.sentence(k) for k in range(1, len(described.words)))
+
+
+def test_the_words_of_a_bernoulli_node_are_those_of_its_branch():
+    fitted = BernoulliTree(n_iter=10, n_chains=1, random_state=0).fit(draw_rows(20)[0])
+    tree, labels = fitted.tree_, fitted.labels_
+    for k, found in enumerate(fitted._stated_rates()):
+        inside = []
+        for i in labels:
+            at = i
+            while at > k:
+                at = tree.parent[at]
+            if at == k:
+                inside.append(fitted.rates_[i])
+        np.testing.assert_allclose(found, np.mean(inside, axis=0))
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -31,7 +31,7 @@ from fieldguide.describe._node_parameters import ATTRIBUTE
 
 _N_BINS = 16
 _N_STAGES = 3
-_ANYWHERE = 0.02  # share of a proposal that is even over the whole range
+_ANYWHERE = 0.0002  # share of a proposal that is even over the whole range
 _SIGNIFICAND = np.int64((1 << 52) - 1)
 _ONE = np.int64(1023 << 52)
 

@@ -6,6 +6,8 @@ The model is in :mod:`fieldguide.describe.bernoulli_model`, the sampler in
 
 from typing import Any
 
+import numpy as np
+
 from fieldguide.describe.bernoulli_model import BernoulliLikelihood
 from fieldguide.describe.sampled_tree import SampledTree, check_bounds
 
@@ -69,3 +71,13 @@ class BernoulliTree(SampledTree):
         check_bounds("BernoulliTree", "sigma_bounds", self.sigma_bounds, 1e-6, 100)
         low, high = self.sigma_bounds
         return BernoulliLikelihood((float(low), float(high)))
+
+    def _stated_rates(self) -> np.ndarray:
+        """Return the rates averaged over the rows at and below each node.
+
+        The parameters of a node say nothing of the rows below it, but its words are read as true of
+        the whole branch.
+        """
+        n_here, n_all = self.sample_.counts()
+        totals = self.tree_.sum_up(n_here[:, None] * self.rates_)
+        return np.asarray(totals / n_all[:, None])

@@ -24,6 +24,7 @@ MIN_RISE = 0.25
 MAX_WORDS = 3
 _BELONGS = 0.9  # a branch that shows its sibling's leading word this often goes below it
 _COMPANION = 0.75  # a further word must rise by this part of the leading word's rise
+_LEAST_RISE = 0.1  # of the word of a node that has none over the threshold
 YES = 0.5
 
 
@@ -36,9 +37,10 @@ class DescribedTree:
     parent : ndarray of shape (n_nodes,)
         Pre-order; -1 for the root.
     words : tuple of tuple of str
-        Of each node; () for the root.
+        Of each node; () where no word is true of it and new. The root has the words that nearly
+        all rows show; no other node repeats them.
     truth : ndarray of shape (n_nodes,)
-        How often the words are true of the node's rows, on average; 1 for the root.
+        How often the words are true of the node's rows, on average; 1 for a node without any.
     labels : ndarray of shape (n,)
         The deepest node that holds each row.
     """
@@ -54,7 +56,12 @@ class DescribedTree:
         return find_depth(self.parent)
 
     def sentence(self, node: int) -> str:
-        """Return the path to a node: ``"animal › winged › red cap"``; "" for the root."""
+        """Return the path to a node: ``"animal › winged › red cap"``.
+
+        What the root says is true of everything, so only its own sentence has it.
+        """
+        if node == 0:
+            return ", ".join(self.words[0])
         phrases = []
         while node > 0:
             phrases.append(", ".join(self.words[node]))
@@ -83,8 +90,10 @@ class NamedNodes(ABC):
         """Put every node into words.
 
         The words of a node are the attributes that its rows show with probability over
-        ``threshold`` and that no node above shows; a node without one gets what rises most over
-        its parent, of what no node above says. At most three words, the largest rise first.
+        ``threshold`` and that no node above shows. A node without one gets the attribute that
+        rises most over its parent, of those that at least half of its rows show and no node above
+        says; where none rises by a tenth, the node has no words. At most three words, the largest
+        rise first. The root has the words that nearly all rows show, and they are said only there.
 
         Parameters
         ----------
@@ -130,21 +139,25 @@ class NamedNodes(ABC):
 
 
 def choose_words(parent: np.ndarray, rates: np.ndarray, threshold: float) -> list[list[int]]:
-    """Return the attributes that name each node; none for the root."""
-    words: list[list[int]] = [[]]
-    above = [set(np.flatnonzero(rates[0] > threshold))]
-    said: list[set[int]] = [set()]
-    for k in range(1, len(parent)):
-        rise = rates[k] - rates[parent[k]]
-        shown = set(np.flatnonzero(rates[k] > threshold))
-        new = sorted(shown - above[parent[k]] - said[parent[k]], key=lambda d: (-rise[d], d))
-        found = [int(d) for d in new[:MAX_WORDS]]
-        if not found:  # what rises most, of what no node above says
-            rise[list(said[parent[k]])] -= 2
-            found = [int(rise.argmax())]
+    """Return the attributes that name each node, none where there is no true one."""
+    words: list[list[int]] = []
+    above: list[set[int]] = []  # what a node or one above it shows
+    said: list[set[int]] = []
+    for k in range(len(parent)):
+        is_root = k == 0
+        rise = rates[k] if is_root else rates[k] - rates[parent[k]]
+        shown = set(np.flatnonzero(rates[k] > threshold).tolist())
+        known = set() if is_root else above[parent[k]]
+        spoken = set() if is_root else said[parent[k]]
+        found = sorted(shown - known - spoken, key=lambda d: (-rise[d], d))[:MAX_WORDS]
+        if not found and not is_root:
+            is_open = (rates[k] >= YES) & (rise >= _LEAST_RISE)
+            is_open[list(spoken)] = False
+            if is_open.any():
+                found = [int(np.where(is_open, rise, -1).argmax())]
         words.append(found)
-        above.append(above[parent[k]] | shown)
-        said.append(said[parent[k]] | set(found))
+        above.append(known | shown)
+        said.append(spoken | set(found))
     return words
 
 

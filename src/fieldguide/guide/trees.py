@@ -63,7 +63,7 @@ MANY_OWN_WORDS = 20
 MAX_LEAVES = 400
 _LITTLE = 0.2  # weight of words that say less about what a thing is
 _SAVE_EVERY_S = 20.0
-_OWN = ("annotation", "keyword", "folder")
+_OWN = ("annotation", "keyword", "folder", "kind")
 
 
 @dataclass(frozen=True)

@@ -148,9 +148,10 @@ def build(
         str,
         typer.Option(
             help="Where an image's kind comes from: 'parent' (the folder that holds it), 'top' "
-            "(the first folder below FOLDER) or 'none'."
+            "(the first folder below FOLDER) or 'none'. 'auto' is the nearest folder whose name is "
+            "no date, number, camera or the like, and says what it took."
         ),
-    ] = "parent",
+    ] = "auto",
     sidecar: Annotated[
         Path | None,
         typer.Option(
@@ -197,8 +198,9 @@ def build(
 ) -> None:
     """Build the guide of a folder of images, or bring it up to date.
 
-    Kinds come from the sub-folders. Files that cannot be read are listed and skipped.
-    Nothing is written into FOLDER. A build that was stopped goes on where it stopped,
+    Kinds come from the sub-folders, words also from captions beside pictures (name.txt or
+    name.json beside name.jpg). Pictures that cannot be read are listed and skipped, other files
+    are counted. Nothing is written into FOLDER. A build that was stopped goes on where it stopped,
     and a second build reads only new and changed files.
 
     Example: fieldguide build photos --out photos-guide
@@ -445,14 +447,20 @@ def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -
 
 
 def _print_summary(guide: "Guide") -> None:
+    from fieldguide.site.phrases import count, word_others
+
     say(f"{guide.title}: {guide.summary}")
     say(guide.verdict)
+    if guide.about.get("kinds_because"):
+        say(guide.about["kinds_because"])
     if guide.unreadable:
-        say(f"{len(guide.unreadable):,} files were skipped:")
+        say(f"{count(len(guide.unreadable), 'file')} could not be read:")
         for file in guide.unreadable[:10]:
             say(f"  {file.path}: {file.reason}")
         if len(guide.unreadable) > 10:
-            say("  … all of them stand on the page 'About this guide'")
+            say("  … more of them stand on the page 'About this guide'")
+    if guide.about.get("other_files"):
+        say(f"{word_others(guide.about['other_files'])}.")
     say(f"The guide is in {guide.folder}")
 
 
@@ -494,7 +502,9 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
         say_json(to_plain(word_records(guide), n_digits=6))  # a word is in few of the windows
         return
     for word in guide.visual_words:
-        homes = ", ".join(f"{name} ({factor:.0f}×)" for name, factor in word.kinds)
+        homes = ", ".join(
+            f"{guide.shown_name(name)} ({factor:.0f}×)" for name, factor in word.kinds
+        )
         say(f"word {word.number:<5} 1 window in {round(1 / max(word.share, 1e-6)):<7,} {homes}")
     say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 

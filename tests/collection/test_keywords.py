@@ -229,3 +229,28 @@ def test_a_megabyte_of_iptc_is_read_in_a_second(number, text):
     start = time.process_time()
     words_of(photoshop={0x0404: block})
     assert time.process_time() - start < 1
+
+
+def description(*texts: str) -> str:
+    entries = "".join(f'<rdf:li xml:lang="x-default">{text}</rdf:li>' for text in texts)
+    return f"<dc:description><rdf:Alt>{entries}</rdf:Alt></dc:description>"
+
+
+def test_a_description_gives_its_content_words_after_the_keywords():
+    body = description("A heron in the reeds.", "Ein Reiher") + subject("Dusk", "heron")
+    assert words_of(packet(body)) == ("dusk", "heron", "reeds")
+
+
+def test_an_iptc_caption_gives_its_content_words():
+    def data_set(number: int, text: bytes) -> bytes:
+        return struct.pack(">BBBH", 0x1C, 2, number, len(text)) + text
+
+    block = data_set(120, b"A coot on the lake") + data_set(25, b"Winter")
+    image = Image.new("RGB", (1, 1))
+    image.info = {"photoshop": {0x0404: block}}
+    assert read_keywords(image) == ("winter", "coot", "lake")
+
+
+def test_captions_do_not_crowd_out_keywords():
+    many = [f"keyword {k}" for k in range(MAX_KEYWORDS)]
+    assert words_of(packet(description("A heron") + subject(*many))) == tuple(many)

@@ -16,6 +16,7 @@ from fieldguide.errors import UnreadableImageError
 from fieldguide.guide import Guide
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
 
 
@@ -117,6 +118,10 @@ class StandInGuide:
 
     def kind(self, name):
         return next(kind for kind in self.kinds if kind.name == name)
+
+    def shown_name(self, kind):
+        known = {each.name: each.shown for each in self.kinds}
+        return known.get(kind) or display_name(kind)
 
     def marks(self, name):
         return self.marks_of.get(name)
@@ -231,6 +236,7 @@ class StandInGuide:
             recall=0.87,
             look_alikes=tuple((name, 0.08 / (1 + j)) for j, name in enumerate(others[:4])),
             branches=_counted([s.branch for s in own]),
+            shown=show_kinds(names)[k],
         )
 
     def _draw_pictures(self, draw):

@@ -31,15 +31,19 @@ def test_every_probability_has_a_phrase(probability):
 
 def test_a_picture_is_described_by_kind_and_words():
     describe = phrases.alternative_text
-    assert describe("red_finch", ("winged", "red cap"), "x") == "red finch: winged, red cap"
-    assert describe("red_finch", (), "x") == "red finch"
+    assert describe("red finch", ("winged", "red cap"), "x") == "red finch: winged, red cap"
+    assert describe("red finch", (), "x") == "red finch"
     assert describe(None, ("winged",), "x") == "winged"
     assert describe(None, (), "a.jpg") == "a.jpg"
 
 
-def test_names_keep_something_to_read():
-    assert phrases.display_name("crocodile_head") == "crocodile head"
-    assert phrases.display_name("_") == "_"
+def test_other_files_are_counted_by_type():
+    assert phrases.word_others({}) == ""
+    assert phrases.word_others({".txt": 1}) == "1 file that is no picture: .txt (1)"
+    many = {f".{k:03d}": 1 for k in range(300)}
+    said = phrases.word_others(many)
+    assert said.startswith("300 files that are no pictures: .000 (1), ")
+    assert said.endswith(", 292 more types")
 
 
 def test_moments_read_as_dates():

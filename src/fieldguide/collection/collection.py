@@ -7,7 +7,7 @@ Pictures are decoded one at a time, when somebody asks for them.
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,17 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._check import check_choice
-from fieldguide.collection.folder import list_files, read_sidecar
+from fieldguide.collection.captions import find_captions, read_caption
+from fieldguide.collection.folder import (
+    Sidecar,
+    count_types,
+    is_candidate,
+    list_files,
+    read_sidecar,
+)
 from fieldguide.collection.images import MAX_PIXELS, Picture, read_file, read_picture
+from fieldguide.collection.layout import KIND_RULES, choose_kinds
 from fieldguide.errors import CollectionError
-
-KIND_RULES = ("parent", "top", "none")
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Item:
 
     path: str  # relative, forward slashes
     kind: str | None = None
-    keywords: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()  # of the sidecar and of captions beside it
     stamp: str = ""  # changes when the file does
 
 
@@ -50,6 +56,12 @@ class Collection:
     attribute_names : tuple of str
     skipped : tuple of (path, reason)
         What was seen in the folder and is not a candidate.
+    others : dict of str to int
+        How many files of the folder are no pictures, by how their names end, such as ".xml".
+    n_captions : int
+        Files beside pictures that gave them words.
+    kinds_because : str
+        Where the kinds come from, in one sentence; empty for arrays.
     folder : Path or None
         Where the images are; None for arrays.
 
@@ -68,6 +80,9 @@ class Collection:
     attributes: np.ndarray | None = None
     attribute_names: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    others: dict[str, int] = field(default_factory=dict)
+    n_captions: int = 0
+    kinds_because: str = ""
     max_pixels: int = MAX_PIXELS
     folder: Path | None = field(default=None, repr=False)
     _arrays: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
@@ -80,21 +95,24 @@ class Collection:
         cls,
         folder: str | os.PathLike,
         *,
-        kinds: str = "parent",
+        kinds: str = "auto",
         sidecar: str | os.PathLike | None = None,
         max_pixels: int = MAX_PIXELS,
     ) -> "Collection":
         """List a folder of images, and its sub-folders.
 
         Hidden files are passed over. A link that leaves the folder is not followed. Nothing is
-        written into the folder.
+        written into the folder. A file ``name.txt`` or ``name.json`` beside ``name.jpg`` gives the
+        image words: see :mod:`fieldguide.collection.captions`.
 
         Parameters
         ----------
         folder : path
-        kinds : {"parent", "top", "none"}
+        kinds : {"auto", "parent", "top", "none"}
             Where a kind comes from: the folder that holds the image, the first folder below
-            ``folder``, or nowhere. An image directly in ``folder`` has no kind.
+            ``folder``, or nowhere. "auto" is the nearest folder whose name can be a kind: no date,
+            number or camera; see :mod:`fieldguide.collection.layout`. An image directly in
+            ``folder`` has no kind.
         sidecar : path, optional
             A CSV file with a column ``path`` (relative to ``folder``); optionally ``label`` and
             ``keywords`` (separated by ``;``); every other column is an attribute, with values
@@ -113,36 +131,54 @@ class Collection:
                 f"{str(root)!r} is a file; give the folder that holds the images."
             )
         files, skipped = list_files(root)
-        if sidecar is None:
-            items = tuple(
-                Item(path, _kind_of(path, kinds), stamp=stamp) for path, stamp in files.items()
-            )
-            return cls(
-                _name_of(root),
-                items,
-                skipped=tuple(skipped),
-                max_pixels=max_pixels,
-                folder=root,
-            )
-        table = read_sidecar(Path(sidecar))
-        items_list: list[Item] = []
-        rows: list[int] = []
-        for row, path in enumerate(table.paths):
-            if path not in files:
-                skipped.append((path, "named in the sidecar, but there is no such file"))
-                continue
-            kind = table.labels[row] if table.labels is not None else _kind_of(path, kinds)
-            items_list.append(Item(path, kind, table.keywords[row], files[path]))
-            rows.append(row)
-        order = sorted(range(len(rows)), key=lambda i: items_list[i].path)
-        return cls(
+        table = None if sidecar is None else read_sidecar(Path(sidecar))
+        if table is None:
+            named = [path for path in files if is_candidate(root, path)]
+        else:
+            named = sorted(path for path in table.paths if path in files)
+            missing = "named in the sidecar, but there is no such file"
+            skipped += [(path, missing) for path in table.paths if path not in files]
+        others = dict.fromkeys(files)
+        for path in named:
+            del others[path]
+        words, used = _read_captions(root, named, others)
+        layout = choose_kinds(named, kinds)
+        items = [
+            Item(path, kind, words.get(path, ()), files[path])
+            for path, kind in zip(named, layout.kinds, strict=True)
+        ]
+        made = cls(
             _name_of(root),
-            tuple(items_list[i] for i in order),
-            attributes=table.attributes[[rows[i] for i in order]] if table.names else None,
-            attribute_names=table.names,
+            tuple(items),
             skipped=tuple(skipped),
+            n_captions=len(used),
+            kinds_because=layout.because,
             max_pixels=max_pixels,
             folder=root,
+        )
+        if table is None:
+            return replace(made, others=count_types(path for path in others if path not in used))
+        return made._annotate(table)
+
+    def _annotate(self, table: Sidecar) -> "Collection":
+        """Return the collection with what a sidecar says of its images."""
+        row_of = {path: row for row, path in enumerate(table.paths)}
+        rows = [row_of[item.path] for item in self.items]
+        items = [
+            replace(
+                item,
+                kind=item.kind if table.labels is None else table.labels[row],
+                keywords=tuple(dict.fromkeys((*table.keywords[row], *item.keywords))),
+            )
+            for item, row in zip(self.items, rows, strict=True)
+        ]
+        because = "Kinds are the labels of the sidecar."
+        return replace(
+            self,
+            items=tuple(items),
+            attributes=table.attributes[rows] if table.names else None,
+            attribute_names=table.names,
+            kinds_because=self.kinds_because if table.labels is None else because,
         )
 
     @classmethod
@@ -225,11 +261,17 @@ def _name_of(root: Path) -> str:
     return "".join("\ufffd" if unicodedata.category(c) in ("Cs", "Cc") else c for c in name)
 
 
-def _kind_of(path: str, rule: str) -> str | None:
-    parts = path.split("/")[:-1]
-    if rule == "none" or not parts:
-        return None
-    return parts[-1] if rule == "parent" else parts[0]
+def _read_captions(
+    root: Path, paths: Iterable[str], others: Iterable[str]
+) -> tuple[dict[str, tuple[str, ...]], set[str]]:
+    """Return the words of the captions beside each picture, and the files that gave some."""
+    beside = find_captions(paths, others)
+    said = {file: read_caption(root / file) for files in beside.values() for file in files}
+    words = {
+        path: tuple(dict.fromkeys(word for file in files for word in said[file]))
+        for path, files in beside.items()
+    }
+    return words, {file for file, found in said.items() if found}
 
 
 def _digest(data: bytes) -> str:

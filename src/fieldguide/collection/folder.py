@@ -1,9 +1,10 @@
-"""List the files of a folder, and read the CSV file that may accompany it."""
+"""List the files of a folder, tell which may be pictures, and read the CSV file beside it."""
 
 import csv
 import math
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,24 @@ import numpy as np
 from fieldguide.errors import CollectionError
 
 _LITTER = {"thumbs.db", "desktop.ini", "ehthumbs.db"}
+# Those that we read, and those that a user would miss if they were not listed as unreadable.
+_PICTURES = frozenset(
+    """
+    .apng .arw .avif .bmp .cr2 .cr3 .dib .dng .gif .heic .heif .jfif .jp2 .jpe .jpeg .jpg .jxl .mpo
+    .nef .orf .pbm .pgm .png .pnm .ppm .psd .raf .rw2 .svg .tga .tif .tiff .webp
+    """.split()  # noqa: SIM905 - suffixes are easier to read and extend without quotes
+)
+# How files begin in the formats that we read; WebP has its name behind the size.
+_BEGINNINGS = (
+    b"\xff\xd8\xff",
+    b"\x89PNG",
+    b"RIFF",
+    b"GIF8",
+    b"II*\0",
+    b"MM\0*",
+    b"II+\0",
+    b"MM\0+",
+)
 _VALUES = {
     **dict.fromkeys(("yes", "true", "y", "t", "1"), 1.0),
     **dict.fromkeys(("no", "false", "n", "f", "0"), 0.0),
@@ -60,6 +79,27 @@ def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
             except OSError as error:
                 skipped.append((path, f"cannot be opened ({(error.strerror or '').lower()})"))
     return dict(sorted(files.items())), sorted(skipped)
+
+
+def is_candidate(root: Path, path: str) -> bool:
+    """Whether a file may be a picture: by its name, or else by how it begins."""
+    if os.path.splitext(path)[1].lower() in _PICTURES:
+        return True
+    try:
+        with open(root / path, "rb") as file:
+            head = file.read(16)
+    except OSError:
+        return False
+    is_bitmap = head.startswith(b"BM") and head[6:10] == bytes(4)  # which its header leaves empty
+    return is_bitmap or (
+        head.startswith(_BEGINNINGS) and (head[:4] != b"RIFF" or head[8:12] == b"WEBP")
+    )
+
+
+def count_types(paths: Iterable[str]) -> dict[str, int]:
+    """Count files by how their names end, the most frequent first; "" for no ending."""
+    counts = Counter(os.path.splitext(path)[1].lower() for path in paths)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _reason_to_skip(entry: os.DirEntry, inside: str) -> str | None:

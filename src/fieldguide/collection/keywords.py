@@ -1,7 +1,15 @@
-"""The owner's own words in an image file: IPTC (2:25), XMP (dc:subject) and EXIF (XPKeywords).
+"""The owner's own words in an image file.
+
+====  ===============================  =========================
+      keywords                         caption
+====  ===============================  =========================
+IPTC  2:25                             2:120
+XMP   dc:subject                       dc:description, the first
+EXIF  XPKeywords
+====  ===============================  =========================
 
 Metadata are a courtesy. Where they are damaged, the words before the damage are kept, and the
-picture is never lost for it. All three readers take time in proportion to what they read, read
+picture is never lost for it. All readers take time in proportion to what they read, read
 at most ``MAX_BYTES``, and stop at ``MAX_KEYWORDS`` words.
 """
 
@@ -12,14 +20,13 @@ from xml.parsers import expat
 
 from PIL import Image
 
-MAX_KEYWORDS = 40
-MAX_BYTES = 2**20  # of each source; what lies behind is not read
-_MAX_LETTERS = 64
-_JOINERS = "\u200c\u200d"  # of scripts and emoji: not printable by themselves
+from fieldguide.collection.captions import MAX_BYTES, MAX_KEYWORDS, caption_words, clean_word
 
 _DC = "http://purl.org/dc/elements/1.1/"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _SUBJECT = (_DC, "subject")
+_DESCRIPTION = (_DC, "description")
+_IPTC_KEYWORD, _IPTC_CAPTION = (2, 25), (2, 120)
 _LISTS = frozenset((_RDF, name) for name in ("Bag", "Seq", "Alt"))
 _ENTRY = (_RDF, "li")
 # By how a packet begins, the longer marks first; UTF-8 has no mark, or one that is stripped.
@@ -38,6 +45,8 @@ _ENCODINGS = (
 def read_keywords(image: Image.Image, windows: object = None) -> tuple[str, ...]:
     """Return the words of an opened image in lower case, each once, at most ``MAX_KEYWORDS``.
 
+    Those of captions come after the keywords.
+
     Parameters
     ----------
     image : Image
@@ -45,26 +54,22 @@ def read_keywords(image: Image.Image, windows: object = None) -> tuple[str, ...]
     windows : bytes, optional
         The value of the EXIF tag XPKeywords; anything else is ignored.
     """
+    iptc = _iptc_block(image)
+    described = _from_xmp(image.info.get("xmp") or image.info.get("XML:com.adobe.xmp"))
     words: dict[str, None] = {}
     for source in (
-        _from_iptc(_iptc_block(image)),
-        _from_xmp(image.info.get("xmp") or image.info.get("XML:com.adobe.xmp")),
-        _from_exif(windows),
+        map(clean_word, _from_iptc(iptc, _IPTC_KEYWORD)),
+        described.words,
+        map(clean_word, _from_exif(windows)),
+        (word for text in _from_iptc(iptc, _IPTC_CAPTION) for word in caption_words(text)),
+        caption_words(described.caption),
     ):
-        for text in source:
-            word = _clean(text)
+        for word in source:
             if word:
                 words[word] = None
             if len(words) == MAX_KEYWORDS:
                 return tuple(words)
     return tuple(words)
-
-
-def _clean(text: str) -> str:
-    """Return a word in lower case without control characters; empty where only they remain."""
-    start = " ".join(text.split())[:_MAX_LETTERS].lower()
-    shown = "".join(c if c.isprintable() or c in _JOINERS else " " for c in start)
-    return " ".join(shown.split()) if shown.strip(" \ufffd") else ""
 
 
 def _iptc_block(image: Image.Image) -> object:
@@ -75,8 +80,8 @@ def _iptc_block(image: Image.Image) -> object:
     return resources.get(0x0404) if isinstance(resources, dict) else None
 
 
-def _from_iptc(block: object) -> Iterator[str]:
-    """Yield the texts of the data sets 2:25 of an IPTC-NAA block."""
+def _from_iptc(block: object, wanted: tuple[int, int]) -> Iterator[str]:
+    """Yield the texts of the data sets of one number in an IPTC-NAA block."""
     if not isinstance(block, bytes):
         return
     block, start = block[:MAX_BYTES], 0
@@ -92,7 +97,7 @@ def _from_iptc(block: object) -> Iterator[str]:
                 n_bytes = size - 0x8000
                 size = int.from_bytes(block[start : start + n_bytes], "big")
                 start += n_bytes
-            if (record, number) == (2, 25):
+            if (record, number) == wanted:
                 yield block[start : start + size].decode("utf-8", "replace")
             start += size
 
@@ -103,13 +108,14 @@ def _from_exif(block: object) -> Iterable[str]:
     return block[:MAX_BYTES].decode("utf-16-le", "replace").rstrip("\0").split(";")
 
 
-def _from_xmp(block: object) -> Iterable[str]:
-    """Return the entries of dc:subject in an XMP packet."""
+def _from_xmp(block: object) -> "_XmpReader":
+    """Return what an XMP packet says in dc:subject and dc:description."""
     text = _decode_xmp(block)
+    reader = _XmpReader()
     # A declared entity can stand for more text than any limit; only a document type declares them.
-    if not text or "<!DOCTYPE" in text:
-        return ()
-    return _SubjectReader().read(text)
+    if text and "<!DOCTYPE" not in text:
+        reader.read(text)
+    return reader
 
 
 def _decode_xmp(block: object) -> str:
@@ -124,8 +130,8 @@ class _Enough(Exception):
     pass
 
 
-class _SubjectReader:
-    """Collects the text of dc:subject / rdf:Bag, Seq or Alt / rdf:li.
+class _XmpReader:
+    """Collects the text of dc:subject, or dc:description, / rdf:Bag, Seq or Alt / rdf:li.
 
     Namespaces are resolved here, not by expat: expat would hand over the whole address with every
     name, so that an address of 500 KB times 80,000 elements takes minutes. Prefixes that are bound
@@ -133,15 +139,17 @@ class _SubjectReader:
     """
 
     def __init__(self) -> None:
-        self._words: dict[str, None] = {}
+        self.words: dict[str, None] = {}
+        self.caption = ""  # the first entry of the first description
         self._bound: dict[str, str] = {"dc": _DC, "rdf": _RDF}
         self._hidden: list[tuple[int, str, str]] = []  # depth, prefix, what it meant outside
         self._depth = 0
         self._n_matched = 0  # 1 within a subject, 2 within its list, 3 within an entry
         self._matched_depth = 0  # of the innermost of these
+        self._is_caption = False  # within a description
         self._text: list[str] = []
 
-    def read(self, text: str) -> list[str]:
+    def read(self, text: str) -> None:
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -150,7 +158,6 @@ class _SubjectReader:
         parser.CharacterDataHandler = self._add_text
         with suppress(expat.ExpatError, _Enough):  # what was found before the damage stays
             parser.Parse(text.encode("utf-8", "replace"), True)
-        return list(self._words)
 
     def _start(self, name: str, attributes: list[str]) -> None:
         self._depth += 1
@@ -160,7 +167,8 @@ class _SubjectReader:
         prefix, _, local = name.rpartition(":")
         element = (self._bound.get(prefix, ""), local)
         if self._n_matched == 0:
-            is_next = element == _SUBJECT
+            is_next = element in (_SUBJECT, _DESCRIPTION)
+            self._is_caption = element == _DESCRIPTION
         else:
             is_child = self._depth == self._matched_depth + 1
             is_next = is_child and (
@@ -191,9 +199,13 @@ class _SubjectReader:
             self._text.append(text)
 
     def _add_word(self) -> None:
-        word = _clean("".join(self._text))
+        text = "".join(self._text)
         self._text.clear()
+        if self._is_caption:
+            self.caption = self.caption or text.strip()
+            return
+        word = clean_word(text)
         if word:
-            self._words[word] = None
-        if len(self._words) == MAX_KEYWORDS:
+            self.words[word] = None
+        if len(self.words) == MAX_KEYWORDS:
             raise _Enough

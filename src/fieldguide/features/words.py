@@ -1,16 +1,18 @@
 """Words for any folder: one named attribute matrix from what is known of each image.
 
-Columns come from five sources, in this order:
+Columns come from six sources, in this order:
 
 =========== ==================================================================================
 annotation  the owner's attribute columns with values in [0, 1]
-keyword     the owner's keywords, in the owner's words
+keyword     the owner's keywords and captions, in the owner's words
 folder      words in the names of the folders around the kind: "2019", "river"
+kind        what the names of several kinds share: "Cape May Warbler" is a warbler
 network     words of the vocabulary, from the class probabilities of an ImageNet network
 picture     measured properties of the picture: mostly green, dark, plain background
 =========== ==================================================================================
 
-A word that two sources have is taken from the first: the owner knows best.
+A word that two sources have is taken from the first: the owner knows best. The owner's "animals"
+and the network's "animal" are one word; see `fieldguide.features.own_words`.
 
 Every score is in [0, 1], and at least 0.5 means yes. How a network word gets from a probability to
 a yes is in `fieldguide.features.vocabulary`, and which of them a collection supports in
@@ -18,13 +20,13 @@ a yes is in `fieldguide.features.vocabulary`, and which of them a collection sup
 `fieldguide.features.properties`.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
+from fieldguide.features.own_words import OWN_SOURCES, find_own_words, stem_word
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.vocabulary import (
     YES,
@@ -34,15 +36,8 @@ from fieldguide.features.vocabulary import (
 )
 from fieldguide.features.word_support import find_supported, pool_chances, pool_new
 
-SOURCES = ("annotation", "keyword", "folder", "network", "picture")
+SOURCES = ("annotation", *OWN_SOURCES, "network", "picture")
 _FORMAT = 2
-_JUNK = frozenset(
-    """
-    all an and copy data dataset datasets dcim dsc dscn files folder image images img imgs in
-    jpeg jpegs jpg misc new of other photo photos pic pics picture pictures png set sets split
-    temp test testing the tmp train training unsorted untitled val valid validation
-    """.split()  # noqa: SIM905 - words are easier to read and extend without quotes
-)
 
 
 class AttributeMatrix(NamedTuple):
@@ -143,10 +138,9 @@ class WordModel:
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
-        if keywords is not None:
-            parts.append(("keyword", *_count_words([_tidy(words) for words in keywords])))
-        if paths is not None:
-            parts.append(("folder", *_count_words(self._split_folders(paths, kinds))))
+        parts += find_own_words(
+            n, paths=paths, kinds=kinds, keywords=keywords, kind_words=self.kind_words
+        )
         if probabilities is not None:
             near = np.empty((n, 0), dtype=np.int64) if near is None else near
             pooled = pool_chances(word_chances(probabilities), near, kinds)
@@ -156,15 +150,18 @@ class WordModel:
         if properties is not None:
             parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         columns: dict[str, tuple[str, np.ndarray]] = {}
+        ideas: set[str] = set()
         for source, names, scores in parts:
-            for k in self._choose(scores):
-                columns.setdefault(names[k], (source, scores[:, k]))
+            new = [k for k, name in enumerate(names) if stem_word(name) not in ideas]
+            chosen = [new[k] for k in self._choose(scores[:, new])]
+            ideas |= {stem_word(names[k]) for k in chosen}
+            columns |= {names[k]: (source, scores[:, k]) for k in chosen}
         self.names_ = tuple(columns)
         self.sources_ = tuple(source for source, _ in columns.values())
-        chosen = np.empty((n, len(columns)), np.float32)
+        matrix = np.empty((n, len(columns)), np.float32)
         for k, (_, column) in enumerate(columns.values()):
-            chosen[:, k] = column
-        return AttributeMatrix(chosen, self.names_, self.sources_)
+            matrix[:, k] = column
+        return AttributeMatrix(matrix, self.names_, self.sources_)
 
     def transform(
         self,
@@ -235,41 +232,6 @@ class WordModel:
         for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
             kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))
         return list(kept.values())
-
-    def _split_folders(
-        self, paths: Sequence[str], kinds: Sequence[str | None] | None
-    ) -> list[set[str]]:
-        """Return the words in the folders of each path, less the kind's own."""
-        said = []
-        for i, path in enumerate(paths):
-            folders = re.split(r"[/\\]", str(path))[:-1]
-            if not self.kind_words and kinds is None:
-                folders = folders[:-1]
-            elif not self.kind_words and kinds is not None:
-                folders = [folder for folder in folders if folder != kinds[i]]
-            words = {word for folder in folders for word in re.split(r"[\W_]+", folder.lower())}
-            said.append({word for word in words if _is_telling(word)})
-        return said
-
-
-def _count_words(said: list[set[str]]) -> tuple[list[str], np.ndarray]:
-    """Return the words in alphabetical order, and a column of 0 and 1 for each."""
-    words = sorted(set().union(*said))
-    position = {word: k for k, word in enumerate(words)}
-    scores = np.zeros((len(said), len(words)), np.float32)
-    for i, row in enumerate(said):
-        scores[i, [position[word] for word in row]] = 1
-    return words, scores
-
-
-def _tidy(keywords: Iterable[str]) -> set[str]:
-    """Return keywords without surplus spaces, each once."""
-    return {" ".join(str(word).split()) for word in keywords} - {""}
-
-
-def _is_telling(word: str) -> bool:
-    """Return whether a word of a folder's name says something: not "img", "train" or "07"."""
-    return len(word) > 1 and word not in _JUNK and not (word.isdigit() and len(word) < 4)
 
 
 def _check_properties(properties: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
 
 _SCHEMA = """
@@ -109,6 +110,7 @@ class Catalogue:
 
     def kinds(self) -> tuple[Kind, ...]:
         """Return every kind, by name."""
+        rows = self._all("SELECT * FROM kind ORDER BY name")
         return tuple(
             Kind(
                 row[0],
@@ -119,8 +121,9 @@ class Catalogue:
                 row[5],
                 tuple((name, share) for name, share in json.loads(row[6])),
                 tuple((branch, count) for branch, count in json.loads(row[7])),
+                shown,
             )
-            for row in self._all("SELECT * FROM kind ORDER BY name")
+            for row, shown in zip(rows, show_kinds([row[0] for row in rows]), strict=True)
         )
 
     def specimens(self, ids: Sequence[int]) -> list[Specimen]:

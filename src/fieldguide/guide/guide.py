@@ -22,6 +22,7 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models
+from fieldguide.guide.naming import display_name
 from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.views import (
@@ -270,15 +271,32 @@ class Guide:
         """Return a kind by its name."""
         return self._kind_by_name[name]
 
+    def shown_name(self, kind: str) -> str:
+        """Return how a kind is written for people: "Cardinal" for "017.Cardinal"."""
+        known = self._kind_by_name.get(kind)
+        return display_name(kind) if known is None else known.shown
+
     def find_kind(self, name: str) -> str:
         """Return the name of a kind from how a person may write it: "Crocodile head"."""
         if name in self._kind_by_name:
             return name
-        plain = {_plain_name(kind): kind for kind in self._kind_by_name}
-        if _plain_name(name) in plain:
-            return plain[_plain_name(name)]
-        near = difflib.get_close_matches(_plain_name(name), sorted(plain), n=3, cutoff=0.5)
-        hint = f" There is {', '.join(repr(plain[found]) for found in near)}." if near else ""
+        shown = {kind.shown: kind.name for kind in self.kinds}
+        if name in shown:
+            return shown[name]
+        plain: dict[str, dict[str, None]] = {}
+        for kind in self.kinds:
+            for form in (kind.name, kind.shown):
+                plain.setdefault(display_name(form).casefold(), {})[kind.name] = None
+        wanted = display_name(name).casefold()
+        found = list(plain.get(wanted, ()))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = ", ".join(map(repr, found))
+            raise GuideError(f"{len(found)} kinds may be meant by {name!r}: {listed}; give one.")
+        near = difflib.get_close_matches(wanted, sorted(plain), n=3, cutoff=0.5)
+        hints = dict.fromkeys(self.shown_name(kind) for form in near for kind in plain[form])
+        hint = f" There is {', '.join(map(repr, hints))}." if hints else ""
         raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
 
     def marks(self, kind: str) -> "KindMarks | None":
@@ -520,10 +538,6 @@ class Guide:
 def _plain_path(sentence: str) -> list[str]:
     """Return the steps of a sentence such as "animal › bird" or "Animal > bird"."""
     return [" ".join(step.split()).casefold() for step in re.split("[›>]", sentence)]
-
-
-def _plain_name(kind: str) -> str:
-    return " ".join(kind.replace("_", " ").split()).casefold()
 
 
 def _count(n: int, one: str, many: str = "") -> str:

@@ -53,6 +53,9 @@ def store(work: Workspace, table: Table) -> None:
         "fingerprint": _fingerprint(table),
         "n_specimens": len(table.records),
         "n_unreadable": len(table.failed),
+        "n_captions": work.collection.n_captions,
+        "other_files": work.collection.others,
+        "kinds_because": work.collection.kinds_because,
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fieldguide.describe import DescribedTree
+from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Kind, Word
 
 N_EXEMPLARS = 12
@@ -119,8 +120,9 @@ def make_kinds(
     confusions = count_confusions(kinds, answers)
     means = np.array([X[rows_of[kind]].mean(axis=0) for kind in all_kinds])
     total = shows.sum(axis=0)
+    slugs, shown = make_slugs(all_kinds), show_kinds(all_kinds)
     records = []
-    for k, (name, slug) in enumerate(zip(all_kinds, make_slugs(all_kinds), strict=True)):
+    for k, name in enumerate(all_kinds):
         ids = np.array(rows_of[name])
         said = [answers[i] for i in ids]
         known = [answer for answer in said if answer is not None]
@@ -128,13 +130,14 @@ def make_kinds(
         records.append(
             Kind(
                 name,
-                slug,
+                slugs[k],
                 len(ids),
                 choose_exemplars(X, ids),
                 _words_apart(shows[ids], total, len(shows), names),
                 sum(answer == name for answer in known) / len(known) if known else None,
                 _look_alikes(k, all_kinds, rows_of, confusions, means),
                 tuple(sorted(branches.items(), key=lambda pair: (-pair[1], pair[0]))),
+                shown[k],
             )
         )
     return tuple(records)

@@ -20,7 +20,7 @@ import numpy as np
 from fieldguide.features import AttributeMatrix
 from fieldguide.features.properties import FORMAT_NAMES
 
-WRITTEN = ("annotation", "keyword", "caption")  # for each picture
+WRITTEN = ("annotation", "keyword")  # for each picture
 OWN = (*WRITTEN, "folder", "kind")
 MEASURED = ("network", "subject")
 MANY_OWN_WORDS = 20

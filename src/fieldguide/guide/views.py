@@ -53,7 +53,7 @@ class Word:
 class Kind:
     """One label of the collection."""
 
-    name: str
+    name: str  # the folder's or the label's
     slug: str  # unique, safe in an address
     count: int
     exemplars: tuple[int, ...]
@@ -61,6 +61,7 @@ class Kind:
     recall: float | None  # share of its specimens that the key names rightly, held out
     look_alikes: tuple[tuple[str, float], ...]  # other kinds; share of confusions either way
     branches: tuple[tuple[int, int], ...]  # (branch id, count): where its specimens sit
+    shown: str  # the name as people write it; no other kind has it
 
 
 @dataclass(frozen=True)

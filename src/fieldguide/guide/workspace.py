@@ -13,7 +13,7 @@ from fieldguide.guide.editions import Draft
 from fieldguide.guide.faults import explained_faults
 from fieldguide.guide.journal import Journal
 
-MEASURE_VERSION = 1  # raise it when a measurement changes: old ones are then not used again
+MEASURE_VERSION = 2  # raise it when a measurement changes: old ones are then not used again
 
 Progress = Callable[[str, int, int], None]
 

@@ -6,7 +6,7 @@ from fieldguide.guide.answer import Answer
 from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
-from fieldguide.site.phrases import display_name, is_close_call, percent, word_group, word_path
+from fieldguide.site.phrases import is_close_call, percent, word_group, word_path
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -17,15 +17,17 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     lines = []
     if answer.kinds:
         (name, probability), *others = answer.kinds
-        lines.append(f"{name} ({probability:.0%})")
-        runners = [f"{other} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
+        lines.append(f"{guide.shown_name(name)} ({probability:.0%})")
+        runners = [f"{guide.shown_name(other)} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
     pages = list_pages()
-    lines += [line for name, said in answer.parts.items() for line in pages[name].word_answer(said)]
+    lines += [
+        line for name, said in answer.parts.items() for line in pages[name].word_answer(guide, said)
+    ]
     if answer.path is not None:
         lines += ["by the key:", *(f"  {line}" for line in path_lines(guide, answer.path, name))]
     return lines
@@ -37,7 +39,7 @@ def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
     def few(kinds: tuple[str, ...], to: int | None) -> str:
         shown = choose_spanning(kinds, to, guide.couplets, 3)
         more = f" + {len(kinds) - 3} more" if len(kinds) > 3 else ""
-        return ", ".join(display_name(kind) for kind in shown) + more or "others"
+        return ", ".join(guide.shown_name(kind) for kind in shown) + more or "others"
 
     lines = []
     for step in path.steps:
@@ -46,6 +48,6 @@ def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
         side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
         close = ", a close call" if is_close_call(step.probability) else ""
         lines.append(f"{step.couplet} {side} ({percent(step.probability)}{close})")
-    lines.append(word_path(path, answer))
-    group = word_group(path.group, len(guide.kinds))
+    lines.append(word_path(path, answer, guide.shown_name))
+    group = word_group(path.group, len(guide.kinds), guide.shown_name)
     return [*lines, group] if group else lines

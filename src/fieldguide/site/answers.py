@@ -85,8 +85,10 @@ def show_answer(
         if rank < 2 or kind.probability >= _LIKELY
     ]
     pages = list_pages()
-    outlines = (pages[n].outline_answer(said, image.size) for n, said in answer.parts.items())
-    parts = ((n, pages[n].show_answer(said, image)) for n, said in answer.parts.items())
+    outlines = (
+        pages[n].outline_answer(guide, said, image.size) for n, said in answer.parts.items()
+    )
+    parts = ((n, pages[n].show_answer(guide, said, image)) for n, said in answer.parts.items())
     return ShownAnswer(
         answer=answer,
         picture=inline_picture(image, "The picture you chose", _SHOWN_PX),
@@ -115,6 +117,6 @@ def _show_way(guide: "Guide", portray: Portray, answer: Answer) -> Way | None:
     return Way(
         steps,
         max([1.0, *(abs(step.margin) for step in answer.path.steps)]),
-        word_path(answer.path, answer.kinds[0].name),
-        word_group(answer.path.group, len(guide.kinds)),
+        word_path(answer.path, answer.kinds[0].name, guide.shown_name),
+        word_group(answer.path.group, len(guide.kinds), guide.shown_name),
     )

@@ -43,15 +43,15 @@ class ChapterPage:
         """Return outlines to draw over specimens on a plate."""
         return {}
 
-    def show_answer(self, record: Any, image: Image.Image) -> Any:
+    def show_answer(self, guide: "Guide", record: Any, image: Image.Image) -> Any:
         """Return what answer.html of the chapter shows of its part of an answer, or None."""
         return None
 
-    def outline_answer(self, record: Any, size: tuple[int, int]) -> Outline | None:
+    def outline_answer(self, guide: "Guide", record: Any, size: tuple[int, int]) -> Outline | None:
         """Return the outline to draw over a new picture of the given width and height."""
         return None
 
-    def word_answer(self, record: Any) -> list[str]:
+    def word_answer(self, guide: "Guide", record: Any) -> list[str]:
         """Return the lines of a terminal for its part of an answer."""
         return []
 

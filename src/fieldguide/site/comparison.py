@@ -33,7 +33,7 @@ def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> 
     """Return a page, in one file, that compares the trees of two guides."""
     sheet = (ASSETS / "style.css").read_text(encoding="utf-8")
     return (
-        make_environment()
+        make_environment(first.shown_name)
         .get_template("compare.html")
         .render(
             first=first,
@@ -68,4 +68,5 @@ def _ways(first: "Guide", second: "Guide", comparison: Comparison) -> Iterable[W
 
 def _word(guide: "Guide", specimen: Specimen) -> str:
     words = [word for word, _ in guide.words_of(specimen.id)[:3]]
-    return alternative_text(specimen.kind, words, specimen.path)
+    kind = None if specimen.kind is None else guide.shown_name(specimen.kind)
+    return alternative_text(kind, words, specimen.path)

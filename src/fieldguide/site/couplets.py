@@ -127,7 +127,7 @@ def list_way(
 
 def draw_for_page(guide: "Guide", portray: Portray, root: str) -> Drawing:
     """Return the drawing of the first levels."""
-    layout: Layout = lay_out(guide.couplets, _LEVELS)
+    layout: Layout = lay_out(guide.couplets, _LEVELS, guide.shown_name)
     width, height = PICTURE_PX
 
     def place(exemplar: Exemplar, x: float, y: float) -> str:
@@ -135,7 +135,7 @@ def draw_for_page(guide: "Guide", portray: Portray, root: str) -> Drawing:
         return (
             f'<image class="key-picture" x="{x:.1f}" y="{y:.1f}" width="{width}" '
             f'height="{height}" preserveAspectRatio="xMidYMid slice" href="{source}">'
-            f"<title>{escape(fit(exemplar.kind))}</title></image>"
+            f"<title>{escape(fit(guide.shown_name(exemplar.kind)))}</title></image>"
         )
 
     def address(number: int) -> str | None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from fieldguide.site.phrases import display_name
-
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
@@ -31,9 +29,9 @@ def letters(guide: "Guide") -> list[tuple[str, list[Entry]]]:
     for kind in guide.kinds:
         for word in kind.words:
             set_apart[word.name].append((word.elsewhere - word.share, kind.name))
-    entries = [Entry(display_name(kind.name), kind.count, kind=kind.name) for kind in guide.kinds]
+    entries = [Entry(kind.shown, kind.count, kind=kind.name) for kind in guide.kinds]
     for name, count, branch in guide.words:
-        strongest = sorted(pair for pair in set_apart[name] if display_name(pair[1]) != name)
+        strongest = sorted(pair for pair in set_apart[name] if guide.shown_name(pair[1]) != name)
         entries.append(
             Entry(
                 name, count, branch=branch, see=[kind for _, kind in strongest[:_MOST_REFERENCES]]

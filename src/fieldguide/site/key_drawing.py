@@ -24,7 +24,7 @@ from fieldguide.site.key_layout import (
     Layout,
     Row,
 )
-from fieldguide.site.phrases import count, display_name, listed
+from fieldguide.site.phrases import count, listed
 
 WORDS = {"−": "minus", "0": "both", "+": "plus"}
 NAME_PX = 10.5  # size of the names; the style sheet has the same
@@ -60,7 +60,7 @@ def describe_drawing(couplets: Sequence[Couplet], layout: Layout) -> str:
     first = layout.cards[1]
     sides = [
         f"{WORDS[row.sign]}: {count(len(row.kinds), 'kind')}"
-        + (f", {_introduce(row)} {listed(_few(_kinds_of(row.shown)))}" if row.shown else "")
+        + (f", {_introduce(row)} {listed(_few(_kinds_of(row.shown, layout)))}" if row.shown else "")
         for row in first.rows
     ]
     shown = (
@@ -74,17 +74,17 @@ def _introduce(row: Row) -> str:
     return "such as" if row.shown[0].specimen is None else "with pictures of"
 
 
-def _kinds_of(shown: Sequence[Exemplar]) -> list[str]:
-    return list(dict.fromkeys(exemplar.kind for exemplar in shown))
+def _kinds_of(shown: Sequence[Exemplar], layout: Layout) -> list[str]:
+    return list(dict.fromkeys(fit(layout.spell(exemplar.kind)) for exemplar in shown))
 
 
-def _few(kinds: Sequence[str]) -> list[str]:
-    return [fit(kind) for kind in kinds[:: -(-len(kinds) // 4)]]
+def _few(names: Sequence[str]) -> list[str]:
+    return list(names[:: -(-len(names) // 4)])
 
 
 def fit(name: str) -> str:
-    """Spell a kind for reading, without what a drawing cannot hold."""
-    return _UNFIT.sub("\ufffd", display_name(name))
+    """Return a name without what a drawing cannot hold."""
+    return _UNFIT.sub("\ufffd", name)
 
 
 def text_width(text: str, size_px: float) -> float:
@@ -105,7 +105,7 @@ def name_kinds(
     kinds: Sequence[str], first: Sequence[str], width_px: float, n_lines: int = 1
 ) -> list[str]:
     """Name as many kinds as fit into some lines, those of ``first`` first, and count the others."""
-    names = [fit(kind) for kind in dict.fromkeys([*first, *kinds])]
+    names = list(dict.fromkeys([*first, *kinds]))
     if not names:
         return ["no kind alone"]
     for n in range(min(len(names), _MOST_NAMES_IN_LINE * n_lines), 0, -1):
@@ -215,12 +215,12 @@ def _row(
         # Pictures that fill the line leave room for the mark only below them.
         is_full = len(row.shown) >= ROW_PICTURES and mark.width_px > 0
         mark_y = baseline - 3.5 if is_full else middle
-        lines = _name_row(row, right - at - (mark.width_px if is_full else 0))
+        lines = _name_row(row, layout, right - at - (mark.width_px if is_full else 0))
     else:
         at, baseline, mark_y = after, middle + 3.5, middle
-        lines = _name_row(row, right - at - mark.width_px)
+        lines = _name_row(row, layout, right - at - mark.width_px)
         after += text_width(lines[0], NAME_PX) + 5
-    whole = escape(listed([fit(kind) for kind in row.kinds]))
+    whole = escape(listed([fit(layout.spell(kind)) for kind in row.kinds]))
     css = "key-name key-end" if row.end else "key-name"
     for k, text in enumerate(lines):
         parts.append(
@@ -261,10 +261,12 @@ def _mark(row: Row, card: Card, layout: Layout) -> _Mark:
     return _Mark(text, row.to, 0 if is_last else text_width(text, NAME_PX) + 12)
 
 
-def _name_row(row: Row, width_px: float) -> list[str]:
+def _name_row(row: Row, layout: Layout, width_px: float) -> list[str]:
     if row.end and set(row.end) != set(row.kinds):
-        return [shorten(f"ends: {' or '.join(map(fit, row.end))}", width_px, NAME_PX)]
-    return name_kinds(row.kinds, _kinds_of(row.shown), width_px, max(row.n_name_lines, 1))
+        ends = " or ".join(fit(layout.spell(kind)) for kind in row.end)
+        return [shorten(f"ends: {ends}", width_px, NAME_PX)]
+    kinds = [fit(layout.spell(kind)) for kind in row.kinds]
+    return name_kinds(kinds, _kinds_of(row.shown, layout), width_px, max(row.n_name_lines, 1))
 
 
 def _link(address: str | None, inside: str) -> str:

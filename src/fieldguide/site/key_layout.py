@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldguide.guide.views import Couplet, Exemplar
+from fieldguide.site.phrases import Spell, display_name
 
 CARD_PX = 188  # width of a couplet
 COLUMN_PX = 216  # from one column to the next
@@ -60,9 +61,10 @@ class Layout:
     width: float
     height: float
     n_levels: int
+    spell: Spell  # how kinds are written
 
 
-def lay_out(couplets: Sequence[Couplet], levels: int) -> Layout:
+def lay_out(couplets: Sequence[Couplet], levels: int, spell: Spell = display_name) -> Layout:
     """Place the couplets of the first levels, each level in a column, children below each other."""
     drawn = [couplet for couplet in couplets if couplet.depth < levels]
     parent: dict[int, int] = {}
@@ -107,6 +109,7 @@ def lay_out(couplets: Sequence[Couplet], levels: int) -> Layout:
         (n_levels - 1) * COLUMN_PX + CARD_PX + REFER_PX,
         room[drawn[0].number],
         n_levels,
+        spell,
     )
 
 

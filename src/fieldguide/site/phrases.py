@@ -1,10 +1,14 @@
 """How the pages word numbers, names and pictures: every turn of phrase in one place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from fieldguide.guide.naming import display_name
 from fieldguide.guide.views import KeyPath
+
+# How a kind is written: ``Guide.shown_name``.
+Spell = Callable[[str], str]
 
 CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four belongs elsewhere
 
@@ -19,17 +23,13 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+_MOST_TYPES = 8  # of files, named apart
 _IRREGULAR = {"branch": "branches"}
 _TREES = {
     "attribute": "Attribute Tree Process",
     "bernoulli": "FBLM, a tree of Bernoulli rates",
     "agglomerative": "Ward clustering of the words",
 }
-
-
-def display_name(name: str) -> str:
-    """Spell a kind for reading: ``"crocodile_head"`` becomes ``"crocodile head"``."""
-    return " ".join(name.replace("_", " ").split()) or name
 
 
 def count(number: int, noun: str) -> str:
@@ -117,28 +117,28 @@ def is_close_call(probability: float) -> bool:
     return probability < CLOSE_CALL
 
 
-def word_path(path: KeyPath, answer: str) -> str:
+def word_path(path: KeyPath, answer: str, spell: Spell = display_name) -> str:
     """Say where a way through the key ended, who decided, and what the answer cost."""
-    end = [display_name(kind) for kind in path.end]
+    end = [spell(kind) for kind in path.end]
     ended = f"The likelier sides lead to {' or '.join(end[:6])}{' or others' if end[6:] else ''}"
     if len(end) > 1:
-        ended += f", and the functions of these kinds decide for {display_name(answer)}"
+        ended += f", and the functions of these kinds decide for {spell(answer)}"
     elif path.end[0] != answer:
         ended += (
             ", but the key also looked down the other side of close calls, and the functions of "
-            f"the kinds that it found there decide for {display_name(answer)}"
+            f"the kinds that it found there decide for {spell(answer)}"
         )
     asked = count(path.evaluations, "evaluation")
     return f"{ended}. The answer took {asked}; one-vs-all would take {path.one_vs_all:,}."
 
 
-def word_group(group: Sequence[str], n_kinds: int) -> str:
+def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) -> str:
     """Say among which kinds the answer is nine times in ten; nothing where that is one kind."""
     if len(group) < 2:
         return ""
     if len(group) == n_kinds:
         return "The key is too unsure here to say even a group of kinds nine times in ten."
-    names = [display_name(kind) for kind in group]
+    names = [spell(kind) for kind in group]
     more = [f"{len(names) - 6} more"] if len(names) > 6 else []
     return f"Nine times in ten it is one of {listed(names[:6] + more)}."
 
@@ -148,6 +148,25 @@ def listed(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def word_others(others: Mapping[str, int]) -> str:
+    """Count files that are no pictures by how their names end, the most frequent first.
+
+    Examples
+    --------
+    >>> word_others({".xml": 9000, ".csv": 600, "": 1})
+    '9,601 files that are no pictures: .xml (9,000), .csv (600), without an ending (1)'
+    """
+    if not others:
+        return ""
+    total = sum(others.values())
+    are = "file that is no picture" if total == 1 else "files that are no pictures"
+    shown = list(others.items())[:_MOST_TYPES]
+    named = [f"{suffix or 'without an ending'} ({n:,})" for suffix, n in shown]
+    rest = len(others) - len(shown)
+    more = [count(rest, "more type")] if rest else []
+    return f"{total:,} {are}: {', '.join([*named, *more])}"
 
 
 def duration(seconds: float) -> str:
@@ -171,7 +190,7 @@ def moment(iso: str) -> str:
 
 
 def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> str:
-    """Describe a picture to someone who does not see it.
+    """Describe a picture, of a kind as it is shown, to someone who does not see it.
 
     ``"red-crested finch: winged, red cap"``; the kind or the words alone where the other is
     missing; ``otherwise`` where both are.
@@ -179,4 +198,4 @@ def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> 
     shown = ", ".join(words)
     if kind is None:
         return shown or otherwise
-    return f"{display_name(kind)}: {shown}" if shown else display_name(kind)
+    return f"{kind}: {shown}" if shown else kind

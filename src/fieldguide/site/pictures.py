@@ -82,6 +82,7 @@ class PictureBook:
     def _gather(self, specimen: Specimen) -> Picture:
         words = self._telling_words(specimen.id)
         place = self._guide.sentence(specimen.branch) if specimen.branch else specimen.path
+        kind = None if specimen.kind is None else self._guide.shown_name(specimen.kind)
         has_large = specimen.picture != specimen.thumbnail
         small_px = SMALL_PX if has_large else KEEP_SMALL_PX
         return Picture(
@@ -91,7 +92,7 @@ class PictureBook:
             thumbnail_size=_fit(specimen, small_px),
             picture=specimen.picture,
             picture_size=_fit(specimen, LARGE_PX if has_large else small_px),
-            alt=alternative_text(specimen.kind, words, place),
+            alt=alternative_text(kind, words, place),
             words=words,
             kind=specimen.kind if self._book.has_kind(specimen.kind) else None,
         )

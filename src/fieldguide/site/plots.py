@@ -13,7 +13,7 @@ from fieldguide.guide.views import Exemplar
 from fieldguide.site.chapter_pages import ASSETS
 from fieldguide.site.key_drawing import describe_drawing, draw_key, fit, shorten, wrap
 from fieldguide.site.key_layout import PICTURE_PX, Layout, lay_out
-from fieldguide.site.phrases import count
+from fieldguide.site.phrases import count, display_name
 from fieldguide.site.pictures import embed_picture, find_specimen
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class _Plate:
 
     def __init__(self, guide: "Guide", levels: int, prefix: str) -> None:
         self.guide = guide
-        self.layout: Layout = lay_out(guide.couplets, levels)
+        self.layout: Layout = lay_out(guide.couplets, levels, guide.shown_name)
         self.prefix = prefix
         self.pictures: dict[int, str] = {}  # by specimen, as data addresses
         self.body = draw_key(self.layout, self._place, self._address, prefix=prefix)
@@ -148,7 +148,7 @@ class _Plate:
         place = list(self.pictures).index(specimen)
         return (
             f'<use href="#{self.prefix}p{place}" x="{x:.1f}" y="{y:.1f}">'
-            f"<title>{escape(fit(exemplar.kind))}</title></use>"
+            f"<title>{escape(fit(self.guide.shown_name(exemplar.kind)))}</title></use>"
         )
 
     def definitions(self) -> list[str]:
@@ -171,7 +171,10 @@ class _Plate:
         )
         by = guide.about["settings"].get("features")
         line = f"{count(len(guide.kinds), 'kind')}, {name_key(guide)}, {drawn}"
-        return f"A key to {fit(guide.title)}", f"{line}; by {by} features." if by else f"{line}."
+        return (
+            f"A key to {fit(display_name(guide.title))}",
+            f"{line}; by {by} features." if by else f"{line}.",
+        )
 
 
 def _embed(guide: "Guide", i: int) -> str:

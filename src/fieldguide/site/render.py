@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 N_NEIGHBOURS = 8
+_MOST_UNREADABLE = 200  # files listed on the page about the guide
 _BLOCK = 512  # specimens whose neighbours are found together in an export
 
 
@@ -72,7 +73,7 @@ class Renderer:
         self._kinds = {kind.name: kind for kind in guide.kinds}
         self._branch_of_word = {word: branch for word, _, branch in guide.words}
         self._neighbours: dict[int, list[int]] = {}
-        self._templates = make_environment()
+        self._templates = make_environment(guide.shown_name)
         self._templates.globals.update(
             guide=guide,
             book=self.book,
@@ -230,6 +231,8 @@ class Renderer:
             about=about,
             confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
             tree_facts=phrases.word_tree(about),
+            other_files=phrases.word_others(about.get("other_files") or {}),
+            most_unreadable=_MOST_UNREADABLE,
         )
 
     # The parts they share.
@@ -273,8 +276,8 @@ class Renderer:
         )
 
 
-def make_environment() -> Environment:
-    """Return the templates, with the turns of phrase that they use."""
+def make_environment(spell: phrases.Spell) -> Environment:
+    """Return the templates, with the turns of phrase that they use; kinds are spelled as told."""
     environment = Environment(
         loader=ChoiceLoader(
             [
@@ -290,7 +293,7 @@ def make_environment() -> Environment:
     )
     environment.filters.update(
         href=href,
-        named=phrases.display_name,
+        named=spell,
         percent=phrases.percent,
         how_sure=phrases.how_sure,
         listed=phrases.listed,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fieldguide._console import printable
 from fieldguide.guide.compare import Comparison, word_comparison
-from fieldguide.site.phrases import count, display_name
+from fieldguide.site.phrases import Spell, count
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -47,7 +47,7 @@ def tree_lines(
         line.append(" " * (column - line.cell_len))
         line.append(f"  {node.count:>{digits},}", style="cyan")
         line.append(f"  {_dots(node.sure, marks) if node.words else ' ' * 5}", style="dim")
-        kinds = _fit_kinds(node.kinds, width - line.cell_len - 2, marks[6])
+        kinds = _fit_kinds(node.kinds, width - line.cell_len - 2, marks[6], guide.shown_name)
         if kinds:
             line.append(f"  {kinds}", style="dim")
         lines.append(line)
@@ -124,11 +124,11 @@ def _dots(sure: float, marks: Sequence[str]) -> str:
     return marks[4] * full + marks[5] * (5 - full)
 
 
-def _fit_kinds(kinds: Sequence[tuple[str, int]], width: int, more: str) -> str:
+def _fit_kinds(kinds: Sequence[tuple[str, int]], width: int, more: str, spell: Spell) -> str:
     """Return as many names as fit, and how many there are besides."""
     if width < _LEAST_KINDS or not kinds:
         return ""
-    names = [printable(display_name(name)) for name, _ in kinds]
+    names = [printable(spell(name)) for name, _ in kinds]
     for n_shown in range(min(len(names), 6), 0, -1):
         rest = len(names) - n_shown
         text = ", ".join(names[:n_shown]) + (f" + {rest}" if rest else "")

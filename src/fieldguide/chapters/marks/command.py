@@ -44,4 +44,5 @@ def marks(
         say_json(to_plain(MarksRecord.from_marks(found)))
         return
     console, fine = open_console()
-    say(*marks_lines(found, console.width, full="█" if fine[4] == "●" else "#"))
+    full = "█" if fine[4] == "●" else "#"
+    say(*marks_lines(found, console.width, full=full, spell=opened.shown_name))

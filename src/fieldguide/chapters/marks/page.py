@@ -19,7 +19,7 @@ from fieldguide.chapters.marks.windows import find_seen_box
 from fieldguide.features.network import SIX, Box
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
-from fieldguide.site.phrases import display_name, listed, percent
+from fieldguide.site.phrases import Spell, display_name, listed, percent
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
@@ -95,12 +95,14 @@ class MarksPage(ChapterPage):
         """Return what the plate shows of the marks of a kind."""
         return show_marks(guide.marks(kind.name), pictures)
 
-    def show_answer(self, record: ImageMarks, image: Image.Image) -> MarksInImage | None:
+    def show_answer(
+        self, guide: "Guide", record: ImageMarks, image: Image.Image
+    ) -> MarksInImage | None:
         """Return the marks that a new picture shows, with what the network saw of it."""
-        shown = show_image_marks(record, image)
+        shown = show_image_marks(record, image, guide.shown_name)
         return shown if shown.tiles or shown.heat else None
 
-    def word_answer(self, record: ImageMarks) -> list[str]:
+    def word_answer(self, guide: "Guide", record: ImageMarks) -> list[str]:
         """Return the marks that a new picture shows, in one line."""
         return [f"because of: {record.because}"] if record.because else []
 
@@ -165,9 +167,12 @@ def draw_path(marks: KindMarks) -> EnoughPath | None:
     return EnoughPath(points, f"Held-out score by number of words: {said}")
 
 
-def marks_lines(marks: KindMarks, width: int, *, full: str = "█") -> list[str]:
+def marks_lines(
+    marks: KindMarks, width: int, *, full: str = "█", spell: Spell = display_name
+) -> list[str]:
     """Return the marks of a kind as lines of text, with bars."""
-    lines = [f"{display_name(marks.kind)}: {marks.sentence}" if marks.windows else marks.kind]
+    name = spell(marks.kind)
+    lines = [f"{name}: {marks.sentence}" if marks.windows else name]
     if marks.windows:
         lines += ["", "What the network sees in windows of its pictures"]
         lines += _bar_lines(
@@ -184,11 +189,13 @@ def marks_lines(marks: KindMarks, width: int, *, full: str = "█") -> list[str]
     return lines
 
 
-def show_image_marks(marks: ImageMarks, image: Image.Image) -> MarksInImage:
+def show_image_marks(
+    marks: ImageMarks, image: Image.Image, spell: Spell = display_name
+) -> MarksInImage:
     """Gather the marks that a new picture shows, with what the network saw of it."""
     heat = None
     if marks.heat is not None and marks.heat.any():
-        alt = f"Your picture, faded but for the places with words of {display_name(marks.kind)}"
+        alt = f"Your picture, faded but for the places with words of {spell(marks.kind)}"
         heat = inline_picture(draw_heat(image, marks.heat), alt, SIZE_PX)
     return MarksInImage(marks, [_cut_seen(mark, image) for mark in marks.windows], heat)
 

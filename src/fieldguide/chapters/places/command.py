@@ -74,10 +74,11 @@ def locate(
         ]
         say_json(records)
     elif images:
+        spell = opened.shown_name
         for each in found:
             said = [] if each.subject is None else [word_subject(each.subject)]
             if each.located is not None:
-                said.append(f"{each.located.kind}: {word_located(each.located)}")
+                said.append(f"{spell(each.located.kind)}: {word_located(each.located, spell)}")
             say(f"{each.path}: {'; '.join(said)}")
     if truth is not None:
         compared = compare_boxes(found, truth)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fieldguide.chapters.places.records import Located
 from fieldguide.guide.views import FoundSubject
 from fieldguide.site.chapter_pages import ChapterPage, Outline
-from fieldguide.site.phrases import listed, percent
+from fieldguide.site.phrases import Spell, display_name, listed, percent
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -28,13 +28,13 @@ class PlacesPage(ChapterPage):
         """Return the outlines of those specimens of which the guide knows what decided."""
         return draw_outlines(guide, ids)
 
-    def outline_answer(self, record: Located, size: tuple[int, int]) -> Outline:
+    def outline_answer(self, guide: "Guide", record: Located, size: tuple[int, int]) -> Outline:
         """Return the outline of what speaks for the kind of a new picture."""
-        return draw_outline(record, size, "xMidYMid meet")
+        return draw_outline(record, size, guide.shown_name, "xMidYMid meet")
 
-    def word_answer(self, record: Located) -> list[str]:
+    def word_answer(self, guide: "Guide", record: Located) -> list[str]:
         """Return where the kind shows, in one line."""
-        return [word_located(record)]
+        return [word_located(record, guide.shown_name)]
 
 
 PAGE = PlacesPage()
@@ -47,15 +47,23 @@ def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
     for specimen in guide.specimens([i for i, located in found.items() if located is not None]):
         located = found[specimen.id]
         assert located is not None
-        outlines[specimen.id] = draw_outline(located, (specimen.width, specimen.height))
+        size = (specimen.width, specimen.height)
+        outlines[specimen.id] = draw_outline(located, size, guide.shown_name)
     return outlines
 
 
-def draw_outline(located: Located, size: tuple[int, int], align: str = "xMidYMax meet") -> Outline:
+def draw_outline(
+    located: Located,
+    size: tuple[int, int],
+    spell: Spell = display_name,
+    align: str = "xMidYMax meet",
+) -> Outline:
     """Return the outline of what was located in a picture of the given width and height."""
     scale = _DRAWN_PX / max(size)
     width, height = (max(1, round(side * scale)) for side in size)
-    return Outline(width, height, draw_path(located, width, height), word_located(located), align)
+    return Outline(
+        width, height, draw_path(located, width, height), word_located(located, spell), align
+    )
 
 
 def draw_path(located: Located, width: float, height: float) -> str:
@@ -66,9 +74,9 @@ def draw_path(located: Located, width: float, height: float) -> str:
     )
 
 
-def word_located(located: Located) -> str:
+def word_located(located: Located, spell: Spell = display_name) -> str:
     """Say what decided: "what tells it from wren, in the middle"."""
-    told = f"what tells it from {located.against}"
+    told = f"what tells it from {spell(located.against)}"
     if not located.places:
         return f"{told}, in no one place"
     if located.share >= _WHOLE:

@@ -1,0 +1,217 @@
+"""The owner's words: keywords and captions, the names of folders, and what names of kinds share.
+
+=======  =========================================================================================
+keyword  as the owner wrote it, from the file, a caption or the sidecar
+folder   a word in the name of a folder that is not the kind
+kind     the part of its name that says what it is, where several kinds share it: "Cape May
+         Warbler" and "Palm Warbler" are *warbler*, "cougar_body" and "cougar_face" *cougar*
+=======  =========================================================================================
+
+One idea is one word: "animal", "Animals" and "animals" are one column, written as the owner does
+most often, and said of all images that any source says it of. Two forms are one idea when
+`stem_word` of them is equal.
+
+Which part of a name says what a thing is: in English the last word, less a part of the body or a
+state ("face", "female"); in names of two words that mostly end as Latin ones do, the first, which
+is the genus. Other words describe it (a *black-footed albatross* is not black, a *house sparrow* no
+house) and give no words of their own.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+OWN_SOURCES = ("keyword", "folder", "kind")
+_LEAST_KINDS = 2
+_JUNK = frozenset(
+    """
+    all an and copy data dataset datasets dcim dsc dscn files folder image images img imgs in
+    jpeg jpegs jpg misc new of other photo photos pic pics picture pictures png set sets split
+    temp test testing the tmp train training unsorted untitled val valid validation
+    """.split()  # noqa: SIM905 - words are easier to read and extend without quotes
+)
+# What the last words of a name may say of the thing named before them.
+_STATES = frozenset(
+    """
+    adult back body bottom easy face female front head immature juvenile male profile rear side top
+    """.split()  # noqa: SIM905
+)
+_LATIN = re.compile(r".+(us|um|is|ae|a|i|ns|oides)")
+_LATIN_SHARE = 0.7
+_IRREGULAR = {
+    **{"men": "man", "children": "child", "feet": "foot", "geese": "goose", "mice": "mouse"},
+    **{"oxen": "ox", "people": "person", "teeth": "tooth", "women": "woman", "lice": "louse"},
+    **{"calves": "calf", "elves": "elf", "halves": "half", "hooves": "hoof", "knives": "knife"},
+    **{"leaves": "leaf", "lives": "life", "loaves": "loaf", "scarves": "scarf"},
+    **{"shelves": "shelf", "thieves": "thief", "wives": "wife", "wolves": "wolf"},
+    **{"cacti": "cactus", "fungi": "fungus", "larvae": "larva", "pupae": "pupa", "algae": "alga"},
+}
+# Without a singular, or with one that means something else: glass is no glasses.
+_SAME = frozenset(
+    """
+    always atlas binoculars canvas christmas gas glasses lens news pants perhaps series scissors
+    species trousers weights
+    """.split()  # noqa: SIM905
+)
+
+
+class OwnWords(NamedTuple):
+    """Columns of one source, by name: 1 where the owner says the word of an image."""
+
+    source: str
+    names: tuple[str, ...]
+    scores: np.ndarray  # (n, len(names)), float32
+
+
+def find_own_words(
+    n: int,
+    *,
+    paths: Sequence[str] | None = None,
+    kinds: Sequence[str | None] | None = None,
+    keywords: Sequence[Iterable[str]] | None = None,
+    kind_words: bool = False,
+) -> list[OwnWords]:
+    """Return what the owner says of ``n`` images, each idea once.
+
+    Parameters
+    ----------
+    n : int
+    paths : sequence of n paths relative to the collection, optional
+    kinds : sequence of n names, optional
+        None for an image without a kind. Without ``kinds``, the folder that holds an image is
+        taken for its kind.
+    keywords : sequence of n collections of str, optional
+    kind_words : bool
+        Whether a folder that carries the name of the kind gives words too.
+
+    Examples
+    --------
+    >>> for words in find_own_words(2, keywords=[["Herons"], ["heron", "dusk"]], paths=["a", "b"]):
+    ...     print(words.source, words.names, words.scores.tolist())
+    keyword ('Herons', 'dusk') [[1.0, 0.0], [1.0, 1.0]]
+    """
+    said: dict[str, list[set[str]]] = {}
+    if keywords is not None:
+        said["keyword"] = [_tidy(words) for words in keywords]
+    if paths is not None:
+        said["folder"] = _split_folders(paths, kinds, kind_words)
+    if kinds is not None:
+        parts = share_parts({kind for kind in kinds if kind is not None})
+        said["kind"] = [set() if kind is None else parts[kind] for kind in kinds]
+    forms: dict[str, Counter[str]] = {}
+    source_of: dict[str, str] = {}
+    rows: dict[str, set[int]] = {}
+    for source, words_of in said.items():
+        for i, words in enumerate(words_of):
+            for word in words:
+                idea = stem_word(word)
+                rows.setdefault(idea, set()).add(i)
+                if source_of.setdefault(idea, source) == source:
+                    forms.setdefault(idea, Counter())[word] += 1
+    found = []
+    for source in said:
+        named = sorted(
+            (_commonest(forms[idea]), idea) for idea, s in source_of.items() if s == source
+        )
+        if not named:
+            continue
+        scores = np.zeros((n, len(named)), np.float32)
+        for k, (_, idea) in enumerate(named):
+            scores[list(rows[idea]), k] = 1
+        found.append(OwnWords(source, tuple(name for name, _ in named), scores))
+    return found
+
+
+def stem_word(word: str) -> str:
+    """Return what two forms of one word have in common: singular or plural, upper or lower case.
+
+    The result need not be a word.
+
+    Examples
+    --------
+    >>> stem_word("Butterflies") == stem_word("butterfly")
+    True
+    >>> [stem_word(word) for word in ("buses", "bus", "Birds_of prey", "geese", "grass", "pines")]
+    ['bus', 'bus', 'bird of prey', 'goos', 'grass', 'pine']
+    """
+    return " ".join(_stem(part) for part in re.split(r"[\s_-]+", word.lower()) if part) or word
+
+
+def share_parts(kinds: Iterable[str]) -> dict[str, set[str]]:
+    """Return, for each name of a kind, the word that says what it is where others have it too.
+
+    Examples
+    --------
+    >>> parts = share_parts(["046.Cape_May_Warbler", "Palm_Warbler", "White_eyed_Vireo"])
+    >>> parts["046.Cape_May_Warbler"], parts["White_eyed_Vireo"]
+    ({'warbler'}, set())
+    """
+    split = {kind: _split_name(kind) for kind in kinds}
+    pairs = [words for words in split.values() if len(words) == 2]
+    n_latin = sum(_LATIN.fullmatch(words[1]) is not None for words in pairs)
+    is_latin = n_latin > _LATIN_SHARE * max(len(split), 1)
+    place = 0 if is_latin else -1
+    heads = {kind: words[place] for kind, words in split.items() if words}
+    n_kinds = Counter(map(stem_word, heads.values()))
+    is_shared = {kind: n_kinds[stem_word(head)] >= _LEAST_KINDS for kind, head in heads.items()}
+    return {kind: {heads[kind]} if is_shared.get(kind) else set() for kind in split}
+
+
+def _split_name(kind: str) -> list[str]:
+    """Return the words of a name in lower case, without numbers and states at its end."""
+    words = [word for word in _split(kind) if len(word) > 2 and not word.isdigit()]
+    while len(words) > 1 and stem_word(words[-1]) in _STATES:
+        words.pop()
+    return [word for word in words if word not in _JUNK]
+
+
+def _split(name: str) -> list[str]:
+    return [word for word in re.split(r"[\W_]+", name.lower()) if word]
+
+
+def _stem(word: str) -> str:
+    if word in _SAME or not word.isascii():
+        return word
+    if word in _IRREGULAR:
+        word = _IRREGULAR[word]
+    elif len(word) < 4:
+        return word
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    # "boxe" of "boxes" and "box" are one, and so are "cookie" and the "cooky" of other plurals.
+    if word.endswith("ie"):
+        return word[:-2] + "y"
+    return word[:-1] if word.endswith(("se", "xe", "ze", "che", "she", "oe")) else word
+
+
+def _commonest(forms: Counter[str]) -> str:
+    return min(forms, key=lambda form: (-forms[form], form))
+
+
+def _tidy(keywords: Iterable[str]) -> set[str]:
+    """Return keywords without surplus spaces, each once."""
+    return {" ".join(str(word).split()) for word in keywords} - {""}
+
+
+def _split_folders(
+    paths: Sequence[str], kinds: Sequence[str | None] | None, kind_words: bool
+) -> list[set[str]]:
+    """Return the words in the folders of each path, less the kind's own."""
+    said = []
+    for i, path in enumerate(paths):
+        folders = re.split(r"[/\\]", str(path))[:-1]
+        if not kind_words and kinds is None:
+            folders = folders[:-1]
+        elif not kind_words and kinds is not None:
+            folders = [folder for folder in folders if folder != kinds[i]]
+        words = {word for folder in folders for word in _split(folder)}
+        said.append({word for word in words if _is_telling(word)})
+    return said
+
+
+def _is_telling(word: str) -> bool:
+    """Return whether a word of a folder's name says something: not "img", "train" or "07"."""
+    return len(word) > 1 and word not in _JUNK and not (word.isdigit() and len(word) < 4)

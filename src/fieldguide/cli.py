@@ -271,8 +271,7 @@ def describe(
 ) -> None:
     """Print the tree of a guide in words, two trees side by side, or the visual words.
 
-    On a terminal, the dots say how sure the tree is of a branch: how many of its specimens
-    return to it when they are put back by their words alone.
+    On a terminal, the dots say how often the name of a branch is true of its specimens.
 
     Example: fieldguide describe photos-guide --branch animal --depth 2
     """

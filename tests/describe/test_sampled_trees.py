@@ -226,7 +226,7 @@ def test_words_are_true_and_new_on_the_path():
     parent = np.arange(-1, 3)
     rates = np.array([[0.1, 0.1], [0.55, 0.1], [0.65, 0.2], [0.8, 0.2]])
     assert choose_words(parent, rates, 0.7) == [[], [0], [], []]
-    # of two that half of the rows show, the one that rises more; a rise of less than a tenth is none
+    # Of two that half of the rows show, the one that rises more; less than a tenth is no rise.
     rates = np.array([[0.45, 0.1], [0.54, 0.1], [0.6, 0.55], [0.68, 0.62]])
     assert choose_words(parent, rates, 0.7) == [[], [], [1], []]
 

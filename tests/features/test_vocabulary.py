@@ -2,14 +2,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from fieldguide._check import InvalidArgument
 from fieldguide.features.vocabulary import (
-    LOWEST_THRESHOLD,
     YES,
     class_names,
     load_vocabulary,
     score_words,
+    word_chances,
     word_probabilities,
     word_thresholds,
 )
@@ -89,7 +90,7 @@ def test_parent_is_never_less_probable_than_child(seed, n):
     words = load_vocabulary()
     assert p.shape == (n, len(words.names))
     assert p.dtype == np.float32
-    for values in (p, score_words(p, word_thresholds(p))):
+    for values in (p, score_words(p)):
         assert (values >= 0).all()
         assert (values <= 1).all()
         for k, parents in enumerate(words.parents):
@@ -110,25 +111,26 @@ def test_sums_equal_the_product_and_do_not_depend_on_the_batch(seed):
 def test_a_word_is_said_from_its_threshold_on():
     words = load_vocabulary()
     thresholds = word_thresholds()
-    assert thresholds.min() >= LOWEST_THRESHOLD
+    assert thresholds.min() >= 0.25
     assert thresholds.max() <= 0.5
     umbrella = words.names.index("umbrella")
     assert not words.parents[umbrella]
     p = np.zeros((3, len(words.names)), np.float32)
     p[:, umbrella] = thresholds[umbrella] + np.array([-0.01, 0.001, 0.3])
-    assert (score_words(p, thresholds)[:, umbrella] >= YES).tolist() == [False, True, True]
+    assert (score_words(p)[:, umbrella] >= YES).tolist() == [False, True, True]
 
 
-def test_the_word_of_most_images_needs_less():
-    n_words = len(load_vocabulary().names)
-    p = np.zeros((10, n_words), np.float32)
-    p[:9, 0] = 0.9
-    lowered, usual = word_thresholds(p), word_thresholds()
-    assert LOWEST_THRESHOLD <= lowered[0] < usual[0]
-    np.testing.assert_array_equal(lowered[1:], usual[1:])
+@quick
+@given(seeds)
+def test_sharper_probabilities_are_those_of_larger_logits(seed):
+    logits = np.random.default_rng(seed).normal(0, 3, (4, 1000))
+    expected = word_probabilities(softmax(1.25 * logits, axis=1))
+    np.testing.assert_allclose(word_chances(softmax(logits, axis=1)), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 999)), np.zeros(1000), np.full((1, 1000), -3.0)])
 def test_refuses_what_is_no_probability(bad):
     with pytest.raises(InvalidArgument, match="probabilities"):
         word_probabilities(bad)
+    with pytest.raises(InvalidArgument, match="probabilities"):
+        word_chances(bad)

@@ -120,7 +120,7 @@ def test_a_stored_model_is_the_same_model(seed):
 
 def test_a_stored_model_of_another_vocabulary_is_refused():
     stored = WordModel().to_dict()
-    for change in ({"format": 99}, {"thresholds": {"chordate": 0.5}}):
+    for change in ({"format": 99}, {"names": ["chordate"], "sources": ["network"]}):
         with pytest.raises(InvalidArgument, match="another version"):
             WordModel.from_dict(stored | change)
 

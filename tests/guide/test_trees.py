@@ -1,4 +1,4 @@
-"""The tree of a guide: every method, its start, its sureness, and going on after an interrupt."""
+"""The tree of a guide: every method, its truth, and going on after an interrupt."""
 
 import json
 
@@ -10,9 +10,11 @@ from fieldguide.collection import Collection
 from fieldguide.describe import DescribedTree
 from fieldguide.errors import FieldguideError
 from fieldguide.features.words import AttributeMatrix
-from fieldguide.guide import Guide, trees
-from fieldguide.guide.placing import held_mass, place_rows
-from fieldguide.guide.trees import choose_method, grow_tree, judge_tree
+from fieldguide.guide import Guide, tree_sampling
+from fieldguide.guide.likeness import Likeness, Names
+from fieldguide.guide.tree_evidence import gather_evidence
+from fieldguide.guide.trees import GrownTree, choose_method, judge_tree, judge_words
+from fieldguide.guide.trees import grow_tree as grow_from_evidence
 
 KINDS = {
     "owl": ("bird", "animal"),
@@ -32,6 +34,20 @@ def make_words(n_per_kind=30, seed=0, flips=0.02):
     scores = np.abs(scores - (rng.random(scores.shape) < flips))
     scores = np.column_stack([scores, rng.random(len(kinds)) < 0.5]).astype(np.float32)
     return AttributeMatrix(scores, (*NAMES, "dark"), ("keyword",) * 7 + ("picture",)), kinds
+
+
+def grow_tree(words, tree="auto", kinds=None, **options):
+    """Grow the tree of pictures that all look the same, so that words alone divide them."""
+    n = len(words.scores)
+    kinds = [None] * n if kinds is None else list(kinds)
+    names = Names(kinds, {}, [str(i) for i in range(n)])
+    same = Likeness(np.ones((n, 1), np.float32), np.empty((n, 0), np.int64), names)
+    return grow_from_evidence(gather_evidence(words, kinds), same, tree, **options)
+
+
+def in_words(grown):
+    """The branches that words make."""
+    return [w for w, like in zip(grown.described.words, grown.is_likeness, strict=True) if not like]
 
 
 def sentences(described):
@@ -56,12 +72,12 @@ def test_every_method_finds_the_kinds(method):
     tops = {path for path in sentences(described) if " > " not in path}
     assert tops & {"animal", "bird"}
     assert tops & {"vehicle", "wheels"}
-    assert described.sure[0] == 1
-    assert ((described.sure >= 0) & (described.sure <= 1)).all()
-    if method != "agglomerative":  # which parts every kind by what says nothing
-        same = [np.bincount(described.labels[kinds == kind]).max() / 30 for kind in KINDS]
-        assert np.mean(same) > 0.7
-        assert not any("dark" in path for path in sentences(described))
+    assert described.truth[0] == 1
+    assert ((described.truth >= 0) & (described.truth <= 1)).all()
+    assert not any("dark" in path for path in sentences(described))
+    assert np.isnan(grown.stability).all() == (method == "agglomerative")
+    same = [np.bincount(described.labels[kinds == kind]).max() / 30 for kind in KINDS]
+    assert np.mean(same) > 0.7
 
 
 @pytest.mark.parametrize("method", ["attribute", "bernoulli"])
@@ -70,7 +86,7 @@ def test_threads_and_repetition_change_nothing_and_the_seed_may(method):
     one, two = (grow_tree(words, method, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one.about == two.about
     np.testing.assert_array_equal(one.described.labels, two.described.labels)
-    np.testing.assert_array_equal(one.described.sure, two.described.sure)
+    np.testing.assert_array_equal(one.described.truth, two.described.truth)
     assert grow_tree(words, method, seed=1).about["log_joint"] != one.about["log_joint"]
 
 
@@ -94,7 +110,7 @@ def test_an_interrupted_tree_goes_on_to_the_same_one(monkeypatch, stop_after):
     np.testing.assert_array_equal(again.described.labels, whole.described.labels)
     assert not work
     # Saved now and then, a long run ends in the same tree too.
-    monkeypatch.setattr(trees, "_SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(tree_sampling, "_SAVE_EVERY_S", 0.0)
     saved = grow_tree(words, "attribute", work=work)
     assert saved.about == whole.about
     assert not work
@@ -115,16 +131,11 @@ def test_damaged_chains_are_left_aside():
 
 
 @pytest.mark.parametrize(
-    ("tree", "n_specimens", "n_words", "method"),
-    [
-        ("auto", 999, 50, "agglomerative"),
-        ("auto", 1000, 49, "agglomerative"),
-        ("auto", 1000, 50, "attribute"),
-        ("bernoulli", 5, 0, "bernoulli"),
-    ],
+    ("tree", "n_specimens", "method"),
+    [("auto", 29, "agglomerative"), ("auto", 30, "attribute"), ("bernoulli", 5, "bernoulli")],
 )
-def test_auto_needs_specimens_and_words(tree, n_specimens, n_words, method):
-    assert choose_method(tree, n_specimens, n_words)[0] == method
+def test_auto_needs_specimens(tree, n_specimens, method):
+    assert choose_method(tree, n_specimens)[0] == method
 
 
 @pytest.mark.parametrize("tree", ["attribute", "bernoulli", "agglomerative"])
@@ -141,43 +152,42 @@ def test_pictures_words_are_used_where_there_is_no_other():
     assert len(grow_tree(only, "attribute").described.parent) > 1
 
 
-def test_held_mass_is_that_of_a_plain_loop():
-    rng = np.random.default_rng(3)
-    parent, labels = np.array([-1, 0, 1, 1, 0]), rng.integers(0, 5, 40)
-    shows, weights = rng.random((40, 6)) < 0.4, rng.uniform(0.2, 1, 6)
-    base = np.clip(shows.mean(axis=0), 1 / 80, 1 - 1 / 80)
-    mass = np.zeros((40, 5))
-    for i in range(40):
-        for v in range(5):
-            others = [j for j in np.flatnonzero(labels == v) if j != i]
-            rate = (shows[others].sum(axis=0) + base) / (len(others) + 1)
-            like = np.prod(np.where(shows[i], rate, 1 - rate) ** weights)
-            mass[i, v] = len(others) * like
-    mass /= mass.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(place_rows(labels, shows, weights, 5, slice(None)), mass, rtol=1e-9)
-    inside = {0: [0, 1, 2, 3, 4], 1: [1, 2, 3], 2: [2], 3: [3], 4: [4]}
+def test_the_truth_of_a_branch_is_how_probable_its_words_are():
+    words, kinds = make_words()
+    evidence = gather_evidence(words, [None] * len(kinds))
+    parent, labels = np.array([-1, 0, 1, 0]), np.repeat([1, 2, 1, 3, 3], 30)
+    described = DescribedTree(
+        parent, ((), ("animal",), ("bird", "small"), ("vehicle",)), np.ones(4), labels
+    )
+    truth = judge_words(described, evidence)
+    a = dict(zip(evidence.names, evidence.alone.T, strict=True))
     expected = [
-        mass[np.isin(labels, nodes)][:, nodes].sum(axis=1).mean() for nodes in inside.values()
+        *(1, a["animal"][:90].mean(), np.minimum(a["bird"], a["small"])[30:60].mean()),
+        a["vehicle"][90:].mean(),
     ]
-    np.testing.assert_allclose(held_mass(parent, labels, shows, weights), expected, rtol=1e-9)
+    np.testing.assert_allclose(truth, expected)
 
 
-def test_a_branch_drawn_by_lot_is_not_sure():
-    rng = np.random.default_rng(0)
-    shows = np.repeat(np.eye(2, dtype=bool), 100, axis=0)
-    told, by_lot = np.repeat([1, 2], 100), rng.integers(1, 3, 200)
-    parent, weights = np.array([-1, 0, 0]), np.ones(2)
-    assert held_mass(parent, told, shows, weights)[1:].min() > 0.98
-    assert held_mass(parent, by_lot, shows, weights)[1:].max() < 0.65
+def test_kinds_sit_together_though_pictures_slip():
+    words, kinds = make_words(flips=0.15)
+    measured = words._replace(sources=("network",) * 7 + ("picture",))
+    for given, least in ((kinds, 1.0), (None, 0.0)):
+        grown = grow_tree(measured, "attribute", given)
+        labels = grown.described.labels
+        same = [np.bincount(labels[kinds == kind]).max() / 30 for kind in KINDS]
+        assert min(same) >= least
+    tops = {path[0] for path in in_words(grow_tree(measured, "attribute", kinds)) if path}
+    assert tops & {"animal", "vehicle", "bird"}
 
 
 def test_a_tree_is_judged_by_the_kinds_that_are_known():
     described = DescribedTree(
         np.array([-1, 0, 0]), ((), ("a",), ("b",)), np.array([1, 0.5, 0.9]), np.array([1, 1, 2, 0])
     )
-    judged = judge_tree(described, ["owl", "owl", "owl", None])
-    assert judged == {"purity": 1.0, "locality": -1.33, "mean_sure": 0.7}
-    assert judge_tree(described, [None] * 4)["purity"] is None
+    grown = GrownTree(described, np.zeros(3, bool), np.ones(3), {})
+    judged = judge_tree(grown, ["owl", "owl", "owl", None])
+    assert judged == {"purity": 1.0, "locality": -1.33, "mean_truth": 0.7}
+    assert judge_tree(grown, [None] * 4)["purity"] is None
 
 
 def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):

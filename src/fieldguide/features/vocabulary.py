@@ -89,6 +89,13 @@ def load_vocabulary() -> Vocabulary:
 
 
 @cache
+def find_above(word: int) -> frozenset[int]:
+    """Return the positions of all words above one."""
+    parents = load_vocabulary().parents[word]
+    return frozenset(parents).union(*map(find_above, parents))
+
+
+@cache
 def class_names() -> tuple[str, ...]:
     """Return the plain names of the 1000 classes, in the order of the network's outputs.
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fieldguide.features.vocabulary import YES, load_vocabulary
+from fieldguide.features.vocabulary import YES, find_above, load_vocabulary
 
 N_NEAR = 10
 SURE = 0.9  # score that at least one picture must reach
@@ -31,6 +31,7 @@ LEAST_PRECISION = 0.75  # mean score of the pictures of which a word is said
 LEAST_NARROW = 0.92  # the same, of a narrow word below one that most pictures show
 NARROW = 0.15  # share of the classes of that one, below which a word is narrow
 MOST = 0.5  # share of the collection
+SUBJECT = 130  # classes of a word that may be the one subject of a collection; animals are many
 KINDS_PER_CLASS = 3  # of which a word may be said, unless it has many classes
 MANY_CLASSES = 10
 
@@ -88,19 +89,14 @@ def find_supported(scores: np.ndarray, kinds: Sequence[str | None] | None = None
     n_kinds = _count_kinds(yes, kinds)
     if n_kinds is not None:
         supported &= (n_kinds <= KINDS_PER_CLASS * n_classes) | (n_classes >= MANY_CLASSES)
-    is_common = n_yes > MOST * len(scores)
+    is_subject = (n_yes > MOST * len(scores)) & (n_classes <= SUBJECT)
     for k in range(len(n_classes)):
-        nearest = min((n_classes[a] for a in _find_above(k) if is_common[a]), default=0)
-        if n_classes[k] >= NARROW * nearest:
+        broadest = max((n_classes[a] for a in find_above(k) if is_subject[a]), default=0)
+        if n_classes[k] >= NARROW * broadest:
             continue
         is_few = n_kinds is not None and 0 < n_kinds[k] <= n_classes[k]
         supported[k] &= is_few or precision[k] >= LEAST_NARROW
     return supported
-
-
-def _find_above(word: int) -> set[int]:
-    parents = load_vocabulary().parents[word]
-    return set(parents).union(*map(_find_above, parents))
 
 
 def _count_kinds(yes: np.ndarray, kinds: Sequence[str | None] | None) -> np.ndarray | None:

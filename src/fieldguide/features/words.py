@@ -30,6 +30,7 @@ from fieldguide.features.own_words import OWN_SOURCES, find_own_words, stem_word
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.vocabulary import (
     YES,
+    find_above,
     load_vocabulary,
     score_words,
     word_chances,
@@ -38,6 +39,7 @@ from fieldguide.features.word_support import find_supported, pool_chances, pool_
 
 SOURCES = ("annotation", *OWN_SOURCES, "network", "picture")
 _FORMAT = 2
+COMMON = 0.9  # share of the images that show a word of the whole collection
 
 
 class AttributeMatrix(NamedTuple):
@@ -75,6 +77,9 @@ class WordModel:
     ----------
     names_, sources_ : tuple of str
         The columns, after `fit_transform`.
+    common_ : tuple of str
+        What nearly all images show, said once of the collection: the most specific of the
+        network's words, and the owner's.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class WordModel:
         self.kind_words = kind_words
         self.names_: tuple[str, ...] = ()
         self.sources_: tuple[str, ...] = ()
+        self.common_: tuple[str, ...] = ()
 
     def fit_transform(
         self,
@@ -149,6 +155,7 @@ class WordModel:
             parts.append(("network", load_vocabulary().names, scores))
         if properties is not None:
             parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
+        self.common_ = _find_common(parts)
         columns: dict[str, tuple[str, np.ndarray]] = {}
         ideas: set[str] = set()
         for source, names, scores in parts:
@@ -204,6 +211,7 @@ class WordModel:
             "kind_words": self.kind_words,
             "names": list(self.names_),
             "sources": list(self.sources_),
+            "common": list(self.common_),
         }
 
     @classmethod
@@ -221,6 +229,7 @@ class WordModel:
         model = cls(**{name: values[name] for name in settings})
         model.names_ = tuple(values["names"])
         model.sources_ = tuple(values["sources"])
+        model.common_ = tuple(values["common"])
         return model
 
     def _choose(self, scores: np.ndarray) -> list[int]:
@@ -232,6 +241,24 @@ class WordModel:
         for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
             kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))
         return list(kept.values())
+
+
+def _find_common(parts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> tuple[str, ...]:
+    """Return the words that nearly all images show, without those that others imply."""
+    found: dict[str, None] = {}
+    for source, names, scores in parts:
+        if source != "picture" and len(scores) > 1:
+            shares = (scores >= YES).mean(axis=0)
+            found |= dict.fromkeys(names[k] for k in np.flatnonzero(shares >= COMMON))
+    vocabulary = load_vocabulary()
+    place = {name: k for k, name in enumerate(vocabulary.names)}
+    implied = {
+        vocabulary.names[above]
+        for name in found
+        if name in place
+        for above in find_above(place[name])
+    }
+    return tuple(name for name in found if name not in implied)
 
 
 def _check_properties(properties: np.ndarray) -> np.ndarray:

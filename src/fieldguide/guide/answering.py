@@ -88,14 +88,17 @@ def place_row(guide: "Guide", nearest: np.ndarray) -> int:
 def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, ...]:
     """Return the words of a new image.
 
-    What the network and the picture say is measured. The owner's words, which a new image
+    What the network says is read as for the specimens, together with what it says of the nearest
+    ones; what the picture and its subject show is measured. The owner's words, which a new image
     lacks, are what detectors say that were trained on the annotated specimens; words without
     a good detector are those that most of its nearest specimens show.
     """
     models, logits = sighting.models, sighting.see("whole")[0].logits
-    measured = models.word_model.transform(
-        None if logits is None else softmax(logits, axis=1), sighting.properties
-    )
+    chances, near = None, None
+    if logits is not None and models.logits is not None:
+        chances = softmax(logits, axis=1)
+        near = [softmax(np.asarray(models.logits[nearest]), axis=1)]
+    measured = models.word_model.transform(chances, sighting.properties, near=near)
     borrowed = models.attributes[nearest].mean(axis=0)
     is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
     scores = np.where(is_measured, measured.scores[0], borrowed)

@@ -34,8 +34,8 @@ CREATE TABLE shows (
 CREATE INDEX shows_attribute ON shows (attribute);
 CREATE TABLE branch (
     id INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER NOT NULL, words TEXT NOT NULL,
-    count INTEGER NOT NULL, here INTEGER NOT NULL, sure REAL NOT NULL, exemplars TEXT NOT NULL,
-    kinds TEXT NOT NULL, last INTEGER NOT NULL
+    likeness INTEGER NOT NULL, count INTEGER NOT NULL, here INTEGER NOT NULL, truth REAL NOT NULL,
+    stability REAL, exemplars TEXT NOT NULL, kinds TEXT NOT NULL, last INTEGER NOT NULL
 );
 CREATE TABLE kind (
     name TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE, count INTEGER NOT NULL,
@@ -99,11 +99,13 @@ class Catalogue:
                 row[2],
                 tuple(children[row[0]]),
                 tuple(json.loads(row[3])),
-                row[4],
+                bool(row[4]),
                 row[5],
                 row[6],
-                tuple(json.loads(row[7])),
-                tuple((name, count) for name, count in json.loads(row[8])),
+                row[7],
+                row[8],
+                tuple(json.loads(row[9])),
+                tuple((name, count) for name, count in json.loads(row[10])),
             )
             for row in rows
         )
@@ -243,8 +245,9 @@ class Catalogue:
 
 
 def _branch_row(b: Branch) -> tuple:
+    figures = (b.is_likeness, b.count, b.here, b.truth, b.stability)
     lists = (_dump(b.exemplars), _dump(b.kinds))
-    return (b.id, b.parent, b.depth, _dump(b.words), b.count, b.here, b.sure, *lists)
+    return (b.id, b.parent, b.depth, _dump(b.words), *figures, *lists)
 
 
 def _kind_row(k: Kind) -> tuple:

@@ -31,7 +31,7 @@ from fieldguide.errors import GuideError
 
 Model = TypeVar("Model")
 
-FORMAT = 2
+FORMAT = 3
 EDITIONS = "editions"
 INFO = "guide.json"
 CATALOGUE = "catalogue.sqlite"
@@ -134,17 +134,17 @@ def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
         raise GuideError(f"{str(folder)!r} is not a guide: it has no {INFO}.") from None
     except (OSError, ValueError, TypeError, KeyError):
         raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.") from None
-    if version == 1 and not older:
+    if version in range(1, FORMAT) and not older:
         raise GuideError(
             f"The guide {str(folder)!r} was built by an earlier version; run the same 'fieldguide "
             "build' again: the images are not measured again."
         )
-    if version not in (1, FORMAT):
+    if version not in range(1, FORMAT + 1):
         raise GuideError(
             f"The guide {str(folder)!r} has format {version!r} and this version reads {FORMAT}; "
             "use the version that wrote it, or build another guide of the images."
         )
-    if version == FORMAT and not (isinstance(info.get("edition"), int) and info["edition"] > 0):
+    if version > 1 and not (isinstance(info.get("edition"), int) and info["edition"] > 0):
         raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.")
     return info
 

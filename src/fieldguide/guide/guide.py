@@ -242,8 +242,12 @@ class Guide:
         sentence = _count(self.n_specimens, "specimen")
         if self.about["n_kinds"]:
             sentence += f" of {_count(self.about['n_kinds'], 'kind')}"
+        common = self.about.get("common_words") or ()
+        if common:
+            sentence += f", nearly all “{', '.join(common[:2])}”"
         first = sorted(
-            (self.branches[b] for b in self.branches[0].children), key=lambda b: -b.count
+            (self.branches[b] for b in self.branches[0].children),
+            key=lambda b: (b.is_likeness, -b.count),
         )
         listed = [f"{branch.words[0]} ({branch.count:,})" for branch in first[:4]]
         if len(first) > 4:

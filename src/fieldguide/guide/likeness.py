@@ -11,7 +11,7 @@ join it, unless enough of the kind are there to say that a word divides it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +23,15 @@ from fieldguide.describe import DescribedTree
 from fieldguide.metrics import ancestor_matrix
 
 LEAST = 12  # specimens at a branch, from which on they are divided
-N_BRANCHES = 6  # into which at most they are divided at once
+N_BRANCHES = 8  # into which at most they are divided at once
 N_NAMED = 3  # kinds that a name lists
 _MOST = 0.6  # share of a kind that sits where the kind does
 _DIVIDES = 0.3  # share of a kind at a branch, from which on a word divides the kind
 _LARGE = 48  # specimens without a label that are divided once more
+_TIGHT = 0.5  # of the median distance of kinds: of those that one name may list
+_TOGETHER = 0.85  # share of nearest specimens that a division must keep together
+_MOST_FITTED = 4096
+_MOST_KINDS = 500
 _HALF = 0.5
 _COHERENT = 0.5  # coherence of a branch; what is less coherent is not alike
 LIKE = "like "
@@ -58,9 +62,7 @@ class _Group:
     parts: list["_Group"]
 
 
-def gather_kinds(
-    parent: np.ndarray, labels: np.ndarray, kinds: Sequence[str | None]
-) -> np.ndarray:
+def gather_kinds(parent: np.ndarray, labels: np.ndarray, kinds: Sequence[str | None]) -> np.ndarray:
     """Return the branch of each specimen, stray ones with their kind.
 
     The place of a kind is the deepest branch that holds most of it, there or below. Specimens
@@ -137,10 +139,11 @@ def add_likeness(
         labels[rows] = node
         for child in children[v]:
             write_branch(child, node)
-        is_alone = v > 0 and not children[v]
-        for group in _divide(likeness, rows, least, is_alone=is_alone, seed=seed):
+        is_alone = not children[v]
+        for group in _divide(likeness, rows, least, tight, is_alone=is_alone, seed=seed):
             write_group(group, node)
 
+    tight = _TIGHT * _find_usual_distance(likeness)
     write_branch(0, -1)
     tree = DescribedTree(np.array(parent), tuple(words), np.array(truth), labels)
     return tree, np.array(is_like)
@@ -155,7 +158,7 @@ def find_coherence(rows: np.ndarray, near: np.ndarray) -> float:
 
 
 def _divide(
-    likeness: Likeness, rows: np.ndarray, least: int, *, is_alone: bool, seed: int
+    likeness: Likeness, rows: np.ndarray, least: int, tight: float, *, is_alone: bool, seed: int
 ) -> list[_Group]:
     """Return the groups of alike specimens among ``rows``, the largest first; [] for one group.
 
@@ -163,29 +166,28 @@ def _divide(
     """
     if len(rows) < max(least, LEAST if is_alone else 1):
         return []
-    X, names = likeness.X, likeness.names
-    labelled = np.array([names.kinds[i] is not None for i in rows], dtype=bool)
-    groups = _divide_kinds(X, rows[labelled], names, least)
-    groups += _divide_rows(X, rows[~labelled], names, least, seed)
+    labelled = np.array([likeness.names.kinds[i] is not None for i in rows], dtype=bool)
+    groups = _divide_kinds(likeness, rows[labelled], least, tight)
+    groups += _divide_rows(likeness, rows[~labelled], least, seed)
     groups = [group for group in groups if len(group.rows) >= least]
     if is_alone and len(groups) < 2:
         return groups[0].parts if groups and len(groups[0].rows) == len(rows) else []
     return sorted(groups, key=lambda group: (-len(group.rows), group.name))
 
 
-def _divide_kinds(X: np.ndarray, rows: np.ndarray, names: Names, least: int) -> list[_Group]:
+def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float) -> list[_Group]:
     """Return groups of alike kinds."""
+    X, names = likeness.X, likeness.names
     counts = Counter(names.kinds[i] for i in rows)
     order = sorted(k for k in counts if k is not None)
     if not order:
         return []
     of_kind = {kind: rows[[names.kinds[i] == kind for i in rows]] for kind in order}
-    means = np.array([X[of_kind[kind]].mean(axis=0) for kind in order])
-    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+    means = _normalise(np.array([X[of_kind[kind]].mean(axis=0) for kind in order]))
 
     def make(members: list[int], node: ClusterNode) -> _Group:
         own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
-        parts = [make(part.pre_order(), part) for part in _cut(node)]
+        parts = [make(part.pre_order(), part) for part in _cut(node, tight)]
         parts = [part for part in parts if len(part.rows) >= least]
         return _Group(_name_kinds(members, means, order, counts, names), own, parts)
 
@@ -193,22 +195,38 @@ def _divide_kinds(X: np.ndarray, rows: np.ndarray, names: Names, least: int) -> 
         return [make([0], ClusterNode(0))]
     distances = np.maximum(1 - means @ means.T, 0)[np.triu_indices(len(order), 1)]
     top = to_tree(linkage(distances, "average"))
-    return [make(part.pre_order(), part) for part in (_cut(top) or [top])]
+    return [make(part.pre_order(), part) for part in (_cut(top, tight) or [top])]
 
 
-def _cut(node: ClusterNode) -> list[ClusterNode]:
-    """Return the parts of a cluster of kinds, at most `N_BRANCHES`, the farthest apart first
-    divided; [] for a few kinds, which one name can list."""
-    if node.get_count() <= N_NAMED:
-        return []
+def _find_usual_distance(likeness: Likeness) -> float:
+    """Return the median distance of two kinds, 1 less the cosine of their mean rows."""
+    members: dict[str, list[int]] = {}
+    for i, kind in enumerate(likeness.names.kinds):
+        if kind is not None:
+            members.setdefault(kind, []).append(i)
+    some = [members[kind] for kind in sorted(members)[:_MOST_KINDS]]
+    if len(some) < 2:
+        return 0.0
+    means = _normalise(np.array([likeness.X[ids].mean(axis=0) for ids in some]))
+    return float(np.median((1 - means @ means.T)[np.triu_indices(len(some), 1)]))
+
+
+def _normalise(means: np.ndarray) -> np.ndarray:
+    return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+
+
+def _cut(node: ClusterNode, tight: float) -> list[ClusterNode]:
+    """Return the parts of a cluster of kinds, at most `N_BRANCHES`, what is farthest apart divided
+    first; [] for a few that are alike, which one name can list."""
     parts = [node]
     while len(parts) < N_BRANCHES:
         widest = max(parts, key=lambda part: (part.dist, -part.id))
-        if widest.is_leaf() or (widest is not node and widest.get_count() <= N_NAMED):
+        is_tight = widest.get_count() <= N_NAMED and widest.dist <= tight
+        if widest.is_leaf() or is_tight:
             break
         at = parts.index(widest)
         parts[at : at + 1] = [widest.get_left(), widest.get_right()]
-    return parts
+    return parts if len(parts) > 1 else []
 
 
 def _name_kinds(
@@ -227,25 +245,31 @@ def list_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _divide_rows(
-    X: np.ndarray, rows: np.ndarray, names: Names, least: int, seed: int
-) -> list[_Group]:
+def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) -> list[_Group]:
     """Return groups of alike specimens that have no kind."""
-    if not len(rows):
-        return []
+    X, names = likeness.X, likeness.names
 
     def make(own: np.ndarray) -> _Group:
         typical = own[int(np.argmax(X[own] @ X[own].mean(axis=0)))]
         parts = [make(part) for part in split(own)] if len(own) >= _LARGE else []
         return _Group(LIKE + names.stems[typical], own, parts)
 
-    def split(own: np.ndarray) -> Iterator[np.ndarray]:
-        n_parts = min(N_BRANCHES, len(own) // max(least, LEAST))
-        if n_parts < 2:
-            return iter([])
-        with threadpool_limits(1):  # another number of threads may sum in another order
-            found = KMeans(n_parts, n_init=3, random_state=seed).fit_predict(X[own])
-        pieces = (own[found == k] for k in range(n_parts))
-        return (piece for piece in pieces if least <= len(piece) < len(own))
+    def split(own: np.ndarray) -> list[np.ndarray]:
+        """Return as many parts as keep most of the nearest specimens together; [] for none."""
+        drawn = np.random.default_rng(seed).permutation(len(own))[:_MOST_FITTED]
+        some = X[own[drawn]]
+        most = min(N_BRANCHES, len(own) // max(least, LEAST), len(np.unique(some, axis=0)))
+        for n_parts in range(most, 1, -1):
+            with threadpool_limits(1):  # another number of threads may sum in another order
+                model = KMeans(n_parts, n_init=1, random_state=seed).fit(some)
+                found = model.predict(X[own])
+            part_of = np.full(len(X), -1)
+            part_of[own] = found
+            of_near = part_of[likeness.near[own]]
+            together = (of_near == found[:, None]).sum() / max((of_near >= 0).sum(), 1)
+            pieces = [own[found == k] for k in range(n_parts)]
+            if together >= _TOGETHER and min(map(len, pieces)) >= least:
+                return pieces
+        return []
 
-    return [make(part) for part in split(rows)] or [make(rows)]
+    return [make(part) for part in split(rows)] or ([make(rows)] if len(rows) else [])

@@ -76,6 +76,14 @@ class Models:
         return files.read_features(self._folder, "subjects", self._about["n_specimens"])
 
     @cached_property
+    def logits(self) -> np.ndarray | None:
+        """What the network said of each specimen, (n_specimens, 1000); None where it has no names
+        for things."""
+        if "logits" not in self._about["features"]:
+            return None
+        return files.read_features(self._folder, "logits", self._about["n_specimens"])
+
+    @cached_property
     def stack(self) -> FeatureStack | None:
         """What makes such rows of images; None where they are the embedding."""
         return open_stack(self._folder, self._about)

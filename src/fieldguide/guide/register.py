@@ -14,6 +14,7 @@ from fieldguide.guide.catalogue import write_catalogue
 from fieldguide.guide.key import Answers
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
+from fieldguide.guide.trees import GrownTree
 from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
 
@@ -25,11 +26,12 @@ def build(work: Workspace) -> None:
     work.progress("writing the guide", 0, 1)
     table: Table = work.built[specimens.NAME]
     X: np.ndarray = work.built[rows.NAME].X
-    matrix: AttributeMatrix = work.built[words.NAME]
-    described: DescribedTree = work.built[trees.NAME]
+    matrix: AttributeMatrix = work.built[words.NAME].matrix
+    grown: GrownTree = work.built[trees.NAME]
+    described = grown.described
     said: Answers = work.built[key.NAME]
     shows = matrix.scores >= YES
-    branches = make_branches(described, X, table.kinds)
+    branches = make_branches(grown, X, table.kinds)
     kinds: tuple[Kind, ...] = make_kinds(
         table.kinds, said.kinds, X, shows, matrix.names, described.labels
     )

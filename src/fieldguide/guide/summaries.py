@@ -4,12 +4,15 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.describe import DescribedTree
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Kind, Word
+
+if TYPE_CHECKING:
+    from fieldguide.guide.trees import GrownTree
 
 N_EXEMPLARS = 12
 N_LOOK_ALIKES = 4
@@ -54,9 +57,10 @@ def typicality(X: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def make_branches(
-    described: DescribedTree, X: np.ndarray, kinds: Sequence[str | None]
+    grown: "GrownTree", X: np.ndarray, kinds: Sequence[str | None]
 ) -> tuple[Branch, ...]:
-    """Return the branches of a described tree."""
+    """Return the branches of a tree."""
+    described = grown.described
     parent, labels = described.parent, described.labels
     n_nodes = len(parent)
     children: list[list[int]] = [[] for _ in range(n_nodes)]
@@ -82,9 +86,11 @@ def make_branches(
                 depth[node],
                 tuple(children[node]),
                 described.words[node],
+                bool(grown.is_likeness[node]),
                 len(ids),
                 here[node],
-                float(described.sure[node]),
+                float(described.truth[node]),
+                None if np.isnan(grown.stability[node]) else float(grown.stability[node]),
                 choose_exemplars(X, ids),
                 tuple(named),
             )

@@ -23,10 +23,11 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
-from fieldguide.features.vocabulary import YES, load_vocabulary
+from fieldguide.features.vocabulary import YES, find_above, load_vocabulary
 from fieldguide.guide import rows, specimens
 from fieldguide.guide import words as words_chapter
 from fieldguide.guide.likeness import Likeness, Names, add_likeness, gather_kinds
+from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import STEP, find_stability, make_model, sample_tree
@@ -55,7 +56,10 @@ def build(work: Workspace) -> None:
     table: Table = work.built[specimens.NAME]
     said: words_chapter.Words = work.built[words_chapter.NAME]
     stems = [PurePosixPath(record.path).stem for record in table.records]
-    likeness = Likeness(work.built[rows.NAME].X, said.near, Names(table.kinds, {}, stems))
+    kinds = sorted({kind for kind in table.kinds if kind is not None})
+    shown = dict(zip(kinds, show_kinds(kinds), strict=True))
+    names = Names(table.kinds, shown, stems)
+    likeness = Likeness(work.built[rows.NAME].X, said.near, names)
     grown = grow_tree(
         gather_evidence(said.matrix, table.kinds),
         likeness,
@@ -138,7 +142,7 @@ def judge_words(described: DescribedTree, evidence: Evidence) -> np.ndarray:
     for v, words in enumerate(described.words):
         rows_of = np.flatnonzero(is_above[described.labels, v])
         if words and len(rows_of):
-            scores = evidence.alone[np.ix_(rows_of, [place[word] for word in words])]
+            scores = evidence.alone[rows_of][:, [place[word] for word in words]]
             known = scores.min(axis=1)[~np.isnan(scores).any(axis=1)]
             truth[v] = float(known.mean()) if len(known) else 0.0
     return truth
@@ -204,9 +208,5 @@ def _word_run(model: Any, start: DescribedTree) -> dict[str, Any]:
 
 def general_words() -> dict[str, tuple[str, ...]]:
     """Return, for each word of the vocabulary, all words above it."""
-    vocabulary = load_vocabulary()
-    above: dict[str, tuple[str, ...]] = {}
-    for name, parents in zip(vocabulary.names, vocabulary.parents, strict=True):
-        direct = [vocabulary.names[p] for p in parents]
-        above[name] = tuple(dict.fromkeys(direct + [g for p in direct for g in above[p]]))
-    return above
+    names = load_vocabulary().names
+    return {name: tuple(names[g] for g in sorted(find_above(k))) for k, name in enumerate(names)}

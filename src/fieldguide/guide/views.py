@@ -33,9 +33,11 @@ class Branch:
     depth: int
     children: tuple[int, ...]
     words: tuple[str, ...]  # what it adds to its parent; () for branch 0 alone
+    is_likeness: bool  # no word divides further: it is named by what it holds
     count: int  # specimens here and below
     here: int  # specimens that sit at this branch itself
-    sure: float  # share of its specimens that return when put back by words alone, 0 to 1
+    truth: float  # how often its name is true of its specimens, estimated, 0 to 1
+    stability: float | None  # how far the chains of samples agree on it, 0 to 1; None without
     exemplars: tuple[int, ...]  # specimen ids, most typical first
     kinds: tuple[tuple[str, int], ...]  # kinds here and below with their counts, largest first
 

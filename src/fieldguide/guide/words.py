@@ -52,6 +52,7 @@ def build(work: Workspace) -> None:
     )
     work.built[NAME] = Words(words, near)
     work.info["n_words"] = len(words.names)
+    work.info["common_words"] = list(model.common_)
     np.save(work.draft.new(files.feature_file("attributes")), words.scores)
     files.write_record(work.draft, files.WORDS, model.to_dict())
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fieldguide.guide.naming import display_name
-from fieldguide.guide.views import KeyPath
+from fieldguide.guide.views import Branch, KeyPath
 
 # How a kind is written: ``Guide.shown_name``.
 Spell = Callable[[str], str]
@@ -89,6 +89,9 @@ def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
         facts.append(("Do chains agree", word_r_hat(grown.get("r_hat"))))
+    if grown.get("n_by_likeness"):
+        divided = count(grown["n_by_likeness"], "branch")
+        facts.append(("By likeness", f"{divided} where no word divides further"))
     if grown.get("purity") is not None:
         facts.append(
             (
@@ -98,6 +101,24 @@ def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return facts
+
+
+def word_truth(branch: Branch) -> str:
+    """Say how often the name of a branch is true of its pictures."""
+    share = percent(branch.truth)
+    if not branch.is_likeness:
+        return f"its name is true of about {share} of them"
+    if branch.truth >= 1:
+        return "named by the kinds that it holds"
+    return f"{share} of them have most of their nearest pictures in it"
+
+
+def word_stability(stability: float) -> str:
+    """Say how far chains of samples agree on a branch."""
+    return (
+        f"Chains of samples agree on it to {percent(stability)}: as much of it, and of what "
+        "each of them puts in its place, is the same."
+    )
 
 
 def word_r_hat(r_hat: float | None) -> str:

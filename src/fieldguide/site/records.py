@@ -32,7 +32,9 @@ class BranchRecord:
     words: tuple[str, ...]
     count: int  # specimens here and below
     here: int
-    sure: float
+    is_likeness: bool  # named by what it holds, where no word divides further
+    truth: float  # how often its name is true of its specimens, estimated
+    stability: float | None  # how far the chains of samples agree on it; None without
     kinds: Mapping[str, int]  # here and below
     branches: "tuple[BranchRecord, ...]"
 
@@ -108,7 +110,9 @@ def branch_record(guide: "Guide", branch: int, depth: int | None) -> BranchRecor
         words=node.words,
         count=node.count,
         here=node.here,
-        sure=node.sure,
+        is_likeness=node.is_likeness,
+        truth=node.truth,
+        stability=node.stability,
         kinds=dict(node.kinds),
         branches=tuple(branch_record(guide, child, deeper) for child in children),
     )

@@ -295,6 +295,8 @@ def make_environment(spell: phrases.Spell) -> Environment:
         href=href,
         named=spell,
         percent=phrases.percent,
+        word_stability=phrases.word_stability,
+        word_truth=phrases.word_truth,
         how_sure=phrases.how_sure,
         listed=phrases.listed,
         duration=phrases.duration,

@@ -24,7 +24,7 @@ _MOST_MOVES = 12
 def tree_lines(
     guide: "Guide", branch: int, depth: int | None, width: int, marks: Sequence[str] = FINE
 ) -> list[Text]:
-    """Return the tree below a branch: a phrase, how many, how sure, and the kinds inside.
+    """Return the tree below a branch: a phrase, how many, how true, and the kinds inside.
 
     No line is wider than ``width``; phrases and lists of kinds are cut where they would be.
     """
@@ -46,7 +46,7 @@ def tree_lines(
         line.append(phrase, style="bold" if b == branch else "")
         line.append(" " * (column - line.cell_len))
         line.append(f"  {node.count:>{digits},}", style="cyan")
-        line.append(f"  {_dots(node.sure, marks) if node.words else ' ' * 5}", style="dim")
+        line.append(f"  {_dots(node.truth, marks) if node.words else ' ' * 5}", style="dim")
         kinds = _fit_kinds(node.kinds, width - line.cell_len - 2, marks[6], guide.shown_name)
         if kinds:
             line.append(f"  {kinds}", style="dim")
@@ -119,8 +119,8 @@ def _phrase(guide: "Guide", b: int) -> str:
     return printable(", ".join(guide.branches[b].words) or guide.title)
 
 
-def _dots(sure: float, marks: Sequence[str]) -> str:
-    full = sum(sure * 5 >= k + 0.5 for k in range(5))
+def _dots(truth: float, marks: Sequence[str]) -> str:
+    full = sum(truth * 5 >= k + 0.5 for k in range(5))
     return marks[4] * full + marks[5] * (5 - full)
 
 

@@ -1,15 +1,17 @@
 """Words for any folder: one named attribute matrix from what is known of each image.
 
-Columns come from six sources, in this order:
+Columns come from eight sources, in this order:
 
-=========== ==================================================================================
-annotation  the owner's attribute columns with values in [0, 1]
-keyword     the owner's keywords and captions, in the owner's words
-folder      words in the names of the folders around the kind: "2019", "river"
-kind        what the names of several kinds share: "Cape May Warbler" is a warbler
-network     words of the vocabulary, from the class probabilities of an ImageNet network
-picture     measured properties of the picture: mostly green, dark, plain background
-=========== ==================================================================================
+============ =================================================================================
+annotation   the owner's attribute columns with values in [0, 1]
+keyword      the owner's keywords and captions, in the owner's words
+folder       words in the names of the folders around the kind: "2019", "river"
+kind         what the names of several kinds share: "Cape May Warbler" is a warbler
+network      words of the vocabulary, from the class probabilities of an ImageNet network
+subject      what is seen of the subject: mostly red, with white, yellow below
+surroundings what is seen around it: on green
+picture      measured properties of the picture: mostly green, dark, plain background
+============ =================================================================================
 
 A word that two sources have is taken from the first: the owner knows best. The owner's "animals"
 and the network's "animal" are one word; see `fieldguide.features.own_words`.
@@ -28,6 +30,7 @@ import numpy as np
 from fieldguide._check import InvalidArgument, check_number
 from fieldguide.features.own_words import OWN_SOURCES, find_own_words, stem_word
 from fieldguide.features.properties import PROPERTY_NAMES
+from fieldguide.features.subject_words import SUBJECT_NAMES, SURROUNDING_NAMES
 from fieldguide.features.vocabulary import (
     YES,
     find_above,
@@ -37,7 +40,10 @@ from fieldguide.features.vocabulary import (
 )
 from fieldguide.features.word_support import find_supported, pool_chances, pool_new
 
-SOURCES = ("annotation", *OWN_SOURCES, "network", "picture")
+MEASURED = ("network", "subject", "surroundings", "picture")
+AROUND = ("surroundings", "picture")  # of what is not the subject
+SOURCES = ("annotation", *OWN_SOURCES, *MEASURED)
+_COLOURED = ("mostly ", "some ")  # words on the colours of the whole picture
 _FORMAT = 2
 COMMON = 0.9  # share of the images that show a word of the whole collection
 
@@ -48,7 +54,7 @@ class AttributeMatrix(NamedTuple):
     Attributes
     ----------
     scores : ndarray of shape (n, D), float32, in [0, 1]
-        At least 0.5 means yes.
+        At least 0.5 means yes; NaN where nothing is known, as of a subject that was not found.
     names : tuple of D different words
     sources : tuple of D of `SOURCES`
     """
@@ -113,6 +119,7 @@ class WordModel:
         probabilities: np.ndarray | None,
         properties: np.ndarray | None = None,
         *,
+        seen: np.ndarray | None = None,
         near: np.ndarray | None = None,
         kinds: Sequence[str | None] | None = None,
         paths: Sequence[str] | None = None,
@@ -128,6 +135,9 @@ class WordModel:
             Softmax outputs of an ImageNet network; None for one with other outputs.
         properties : array of shape (n, P), optional
             A row of `measure_properties` for each image.
+        seen : array of shape (n, S), optional
+            A row of `measure_subject` for each image; NaN where it has no subject. Colours of the
+            whole picture are then left out.
         near : int array of shape (n, k), optional
             The images most like each, itself not among them: the network's words are those that
             they support together. Without, every image is read alone.
@@ -140,7 +150,7 @@ class WordModel:
         annotated : array of shape (n, A), in [0, 1], optional
         annotated_names : sequence of A names
         """
-        n = _count_images(probabilities, properties, kinds, paths, keywords, annotated)
+        n = _count_images(probabilities, properties, seen, kinds, paths, keywords, annotated)
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
@@ -153,8 +163,15 @@ class WordModel:
             scores = score_words(pooled)
             scores[:, ~find_supported(scores, kinds)] = 0
             parts.append(("network", load_vocabulary().names, scores))
+        if seen is not None:
+            seen = _check_seen(seen)
+            parts.append(("subject", SUBJECT_NAMES, seen[:, : len(SUBJECT_NAMES)]))
+            parts.append(("surroundings", SURROUNDING_NAMES, seen[:, len(SUBJECT_NAMES) :]))
         if properties is not None:
-            parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
+            scores = _check_properties(properties).copy()
+            if seen is not None:
+                scores[:, [name.startswith(_COLOURED) for name in PROPERTY_NAMES]] = 0
+            parts.append(("picture", PROPERTY_NAMES, scores))
         self.common_ = _find_common(parts)
         columns: dict[str, tuple[str, np.ndarray]] = {}
         ideas: set[str] = set()
@@ -175,6 +192,7 @@ class WordModel:
         probabilities: np.ndarray | None,
         properties: np.ndarray | None = None,
         *,
+        seen: np.ndarray | None = None,
         near: Sequence[np.ndarray] | None = None,
     ) -> AttributeMatrix:
         """Return the same columns for new images.
@@ -185,7 +203,7 @@ class WordModel:
         """
         n = _count_images(probabilities, properties)
         scores = np.zeros((n, len(self.names_)), np.float32)
-        for source in ("network", "picture"):
+        for source in MEASURED:
             at = [k for k, other in enumerate(self.sources_) if other == source]
             if not at:
                 continue
@@ -196,8 +214,11 @@ class WordModel:
                     pairs = zip(p, near, strict=True)
                     p = np.stack([pool_new(own, word_chances(others)) for own, others in pairs])
                 names, found = load_vocabulary().names, score_words(p)
-            else:
+            elif source == "picture":
                 names, found = PROPERTY_NAMES, _check_properties(_need(properties, "properties"))
+            else:
+                names = (*SUBJECT_NAMES, *SURROUNDING_NAMES)
+                found = _check_seen(_need(seen, "seen"))
             scores[:, at] = found[:, [names.index(self.names_[k]) for k in at]]
         return AttributeMatrix(scores, self.names_, self.sources_)
 
@@ -218,7 +239,12 @@ class WordModel:
     def from_dict(cls, values: dict[str, Any]) -> "WordModel":
         """Make a model from what `to_dict` returned."""
         said = list(zip(values.get("names", ()), values.get("sources", ()), strict=True))
-        measured = {"network": load_vocabulary().names, "picture": PROPERTY_NAMES}
+        measured = {
+            "network": load_vocabulary().names,
+            "subject": SUBJECT_NAMES,
+            "surroundings": SURROUNDING_NAMES,
+            "picture": PROPERTY_NAMES,
+        }
         is_known = all(name in measured.get(source, (name,)) for name, source in said)
         if values.get("format") != _FORMAT or not is_known:
             raise InvalidArgument(
@@ -269,6 +295,17 @@ def _check_properties(properties: np.ndarray) -> np.ndarray:
             "Pass a row of measure_properties for each image."
         )
     return properties
+
+
+def _check_seen(seen: np.ndarray) -> np.ndarray:
+    seen = np.asarray(seen, np.float32)
+    width = len(SUBJECT_NAMES) + len(SURROUNDING_NAMES)
+    if seen.ndim != 2 or seen.shape[1] != width:
+        raise InvalidArgument(
+            f"seen must have shape (n, {width}); got {seen.shape}. "
+            "Pass a row of measure_subject for each image."
+        )
+    return seen
 
 
 def _check_annotated(

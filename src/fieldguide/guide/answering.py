@@ -7,6 +7,7 @@ from scipy.special import softmax
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.features.vocabulary import YES
+from fieldguide.features.words import AROUND, MEASURED
 from fieldguide.guide.answer import (
     Answer,
     AnswerBranch,
@@ -98,10 +99,12 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
     if logits is not None and models.logits is not None:
         chances = softmax(logits, axis=1)
         near = [softmax(np.asarray(models.logits[nearest]), axis=1)]
-    measured = models.word_model.transform(chances, sighting.properties, near=near)
+    measured = models.word_model.transform(
+        *(chances, sighting.properties), seen=sighting.seen, near=near
+    )
     borrowed = models.attributes[nearest].mean(axis=0)
-    is_measured = np.array([s in ("network", "picture") for s in measured.sources], dtype=bool)
-    scores = np.where(is_measured, measured.scores[0], borrowed)
+    is_measured = np.array([s in MEASURED for s in measured.sources], dtype=bool)
+    scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
     if models.annotation is not None:
         place = {name: j for j, name in enumerate(measured.names)}
         for name, score in zip(
@@ -109,6 +112,6 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
         ):
             if name in place:
                 scores[place[name]] = score
-    is_picture = np.array([s == "picture" for s in measured.sources], dtype=bool)
+    is_picture = np.array([s in AROUND for s in measured.sources], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
     return tuple(ShownWord(measured.names[j], float(scores[j])) for j in order)

@@ -2,7 +2,8 @@
 
 The first look is measured with the specimens. A second one finds the subject and looks closer
 (:mod:`fieldguide.features.looks`). It takes about three times as long as all else, and ``auto``
-finds out on a sample whether it tells the kinds apart better; without labels it is taken.
+finds out on a sample whether it tells the kinds apart at least as well; without labels it is taken.
+It also gives what is seen of the subject, in words.
 
 The network knows photographs of everyday things. Where it knows the subject less (microscopy,
 drawings, textures), classical descriptors may tell the kinds apart better. Where the looks name
@@ -25,7 +26,14 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError, UnreadableImageError
-from fieldguide.features import FeatureStack, Looks, TooFewWindows
+from fieldguide.features import (
+    SUBJECT_NAMES,
+    SURROUNDING_NAMES,
+    FeatureStack,
+    Looks,
+    TooFewWindows,
+    measure_subject,
+)
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
@@ -41,10 +49,10 @@ from fieldguide.identify import OneVsAllClassifier
 NAME = "rows"
 AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
-PERFECT = 0.995  # held-out accuracy of the first look from which nothing else is tried
-GOOD = 0.9  # of the looks, from which no classical descriptors are tried
+GOOD = 0.9  # held-out accuracy of the looks, from which no classical descriptors are tried
 BETTER = 0.02  # by which those must beat them, or by two standard errors if that is more
-N_SUBJECT = 5  # numbers that are kept of a subject: its box, and how sure it is
+# Numbers that are kept of a subject: its box and how sure it is, and what is seen of it.
+N_SUBJECT, N_SEEN = 5, len(SUBJECT_NAMES) + len(SURROUNDING_NAMES)
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 _SMALL_PX = 512
 _COST = 4  # what both looks cost, in units of the first: cells of the network that are computed
@@ -57,11 +65,13 @@ class Rows(NamedTuple):
     parts: str  # such as "deep" or "words+hog"
     why: str  # one sentence
     stack: FeatureStack | None  # None for "deep" alone
-    subjects: np.ndarray | None = None  # (n_specimens, 5), of the second look: box and confidence
+    # Of the second look: box and confidence, (n_specimens, 5), and what `measure_subject` sees.
+    subjects: np.ndarray | None = None
+    seen: np.ndarray | None = None
 
     def list_files(self) -> list[str]:
         """Return the names of the feature files that were written."""
-        parts = {"rows": self.stack, "subjects": self.subjects}
+        parts = {"rows": self.stack, "subjects": self.subjects, "seen": self.seen}
         return [name for name, part in parts.items() if part is not None]
 
 
@@ -116,17 +126,18 @@ def gather_rows(work: Workspace) -> Rows:
     for record in table.records:
         data = kept.get(_file(record))
         if data is None:
-            names = ("rows", "subjects")
-            found = {name: earlier.feature(name, _file(record)) for name in names}
+            found = {name: earlier.feature(name, _file(record)) for name in _list_features(stack)}
         else:
             found = {**_split_row(unpack_row(data), stack)}
         for name, part in found.items():
-            if part is not None:
-                writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
+            assert part is not None
+            writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
     for writer in writers.values():
         writer.close()
     matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
-    return Rows(matrices["rows"], parts, why, stack, matrices.get("subjects"))
+    return Rows(
+        *(matrices["rows"], parts, why, stack, matrices.get("subjects"), matrices.get("seen"))
+    )
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -144,7 +155,7 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
     accuracy = _judge(normalise_rows(embedding), y)
     best: tuple[str, FeatureStack | None] = (DEEP, None)
     sentence = f"On a sample, the network's first look names {accuracy:.0%} of specimens rightly"
-    if accuracy < PERFECT and has_map:
+    if has_map:
         stack = _learn_stack(LOOKS, work)
         kept = _keep_rows(work, stack)
         measure_rows(work, stack, kept, Earlier(None, {}), sample.tolist())
@@ -155,7 +166,7 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         sentence += f", both looks, which take the network {_COST} times the work, {looks:.0%}"
         if looks >= accuracy:
             best, accuracy = (LOOKS, stack), looks
-    elif not has_map:
+    else:
         sentence += " (it has no map of places, so there is no second look)"
     if accuracy >= GOOD:
         return best[0], f"{sentence}.", best[1]
@@ -179,12 +190,12 @@ def measure_rows(
 ) -> None:
     """Describe those specimens that are neither kept in the journal nor in the earlier guide."""
     table: Table = work.built[specimens.NAME]
-    done = set(kept)
+    done, needed = set(kept), _list_features(stack)
     todo = [
         int(i)
         for i in ids
         if _file(table.records[i]) not in done
-        and earlier.feature("rows", _file(table.records[i])) is None
+        and any(earlier.feature(name, _file(table.records[i])) is None for name in needed)
     ]
     n, n_done = len(ids), len(ids) - len(todo)
     batches = [todo[i : i + BATCH_SIZE] for i in range(0, len(todo), BATCH_SIZE)]
@@ -194,7 +205,9 @@ def measure_rows(
         seen = (stack.look_closer(image, work.network) for image in images)
         looks = [look for look in seen if look is not None]
         rows = stack.describe(images, np.asarray(table.features["embedding"][batch]), looks)
-        packed = [_pack_row(row, looks[k] if looks else None) for k, row in enumerate(rows)]
+        packed = [pack_row(row) for row in rows]
+        if looks:
+            packed = [_pack_looks(*each) for each in zip(rows, images, looks, strict=True)]
         return [(_file(table.records[i]), data) for i, data in zip(batch, packed, strict=True)]
 
     step = "looking closer" if stack.finder_ is not None else "describing images"
@@ -266,19 +279,25 @@ def _keep_rows(work: Workspace, stack: FeatureStack) -> Kept:
     return work.journal.kept(f"rows {digest.hexdigest()}")
 
 
-def _pack_row(row: np.ndarray, looks: Looks | None) -> bytes:
-    """Return a row, and the subject that the second look found, as bytes."""
-    if looks is None:
-        return pack_row(row)
+def _list_features(stack: FeatureStack) -> tuple[str, ...]:
+    """Return the names of the feature matrices that hold what is kept of a picture."""
+    return ("rows",) if stack.finder_ is None else ("rows", "subjects", "seen")
+
+
+def _pack_looks(row: np.ndarray, image: Image.Image, looks: Looks) -> bytes:
+    """Return a row, the subject that the second look found, and what is seen of it, as bytes."""
     found = np.array([*looks.subject.box, looks.subject.confidence], dtype=np.float32)
-    return pack_row(np.concatenate([row, found]))
+    seen = measure_subject(np.asarray(image), looks.subject)
+    return pack_row(np.concatenate([row, found, seen]))
 
 
 def _split_row(packed: np.ndarray, stack: FeatureStack) -> dict[str, np.ndarray]:
-    """Return what :func:`_pack_row` was given, by the names of feature matrices."""
+    """Return what is kept of a picture by the names of feature matrices."""
     if stack.finder_ is None:
         return {"rows": packed}
-    return {"rows": packed[:-N_SUBJECT], "subjects": packed[-N_SUBJECT:]}
+    n_row = len(packed) - N_SUBJECT - N_SEEN
+    parts = np.split(packed, [n_row, n_row + N_SUBJECT])
+    return dict(zip(_list_features(stack), parts, strict=True))
 
 
 def _file(record: Measured) -> str:

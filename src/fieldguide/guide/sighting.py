@@ -10,7 +10,7 @@ from PIL import Image
 
 from fieldguide.collection import read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
-from fieldguide.features import Looks, Subject
+from fieldguide.features import Looks, Subject, measure_subject
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
@@ -69,6 +69,13 @@ class Sighting:
         """The second look; None in a guide without."""
         stack = self.models.stack
         return None if stack is None else stack.look_closer(self.image, self.models.network)
+
+    @cached_property
+    def seen(self) -> np.ndarray | None:
+        """What is seen of the subject, (1, n_words); None in a guide without a second look."""
+        if self.looks is None:
+            return None
+        return measure_subject(np.asarray(self.image), self.looks.subject)[None]
 
     @cached_property
     def row(self) -> np.ndarray:

@@ -24,6 +24,7 @@ WRITTEN = ("annotation", "keyword")  # for each picture
 OWN = (*WRITTEN, "folder", "kind")
 MEASURED = ("network", "subject")
 MANY_OWN_WORDS = 20
+ASIDE = ("of one colour", "two-coloured", "large in the picture")  # true, but of many things
 _PRIOR = 2.0  # specimens with the rate of the whole collection, that every kind is given
 _SURE = 0.1  # from 0 or 1: closer probabilities count as certain
 _EDGE = 1e-3
@@ -55,7 +56,8 @@ def choose_columns(words: AttributeMatrix) -> list[int]:
     written = [j for j, source in enumerate(words.sources) if source in WRITTEN]
     if len(written) >= MANY_OWN_WORDS:
         return written
-    found = [j for j, source in enumerate(words.sources) if source in (*OWN, *MEASURED)]
+    said = enumerate(zip(words.names, words.sources, strict=True))
+    found = [j for j, (name, source) in said if source in (*OWN, *MEASURED) and name not in ASIDE]
     return found or [j for j, name in enumerate(words.names) if name not in FORMAT_NAMES]
 
 

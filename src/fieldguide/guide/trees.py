@@ -23,6 +23,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
+from fieldguide.features import SUBJECT_NAMES
 from fieldguide.features.vocabulary import YES, find_above, load_vocabulary
 from fieldguide.guide import rows, specimens
 from fieldguide.guide import words as words_chapter
@@ -207,6 +208,11 @@ def _word_run(model: Any, start: DescribedTree) -> dict[str, Any]:
 
 
 def general_words() -> dict[str, tuple[str, ...]]:
-    """Return, for each word of the vocabulary, all words above it."""
+    """Return, for each word, the more general ones that it implies."""
     names = load_vocabulary().names
-    return {name: tuple(names[g] for g in sorted(find_above(k))) for k, name in enumerate(names)}
+    above = {name: tuple(names[g] for g in sorted(find_above(k))) for k, name in enumerate(names)}
+    for name in SUBJECT_NAMES:  # what is mostly red, or red below, is with red
+        for part in name.split():
+            if f"with {part}" in SUBJECT_NAMES and f"with {part}" != name:
+                above[name] = (f"with {part}",)
+    return above

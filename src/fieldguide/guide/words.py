@@ -40,6 +40,7 @@ def build(work: Workspace) -> None:
     words: AttributeMatrix = model.fit_transform(
         None if logits is None else softmax(np.asarray(logits), axis=1),
         np.asarray(table.features["properties"]),
+        seen=work.built[rows.NAME].seen,
         near=near,
         kinds=table.kinds,
         paths=[record.path for record in table.records],
@@ -53,7 +54,7 @@ def build(work: Workspace) -> None:
     work.built[NAME] = Words(words, near)
     work.info["n_words"] = len(words.names)
     work.info["common_words"] = list(model.common_)
-    np.save(work.draft.new(files.feature_file("attributes")), words.scores)
+    np.save(work.draft.new(files.feature_file("attributes")), np.nan_to_num(words.scores))
     files.write_record(work.draft, files.WORDS, model.to_dict())
 
 

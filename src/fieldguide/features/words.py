@@ -273,9 +273,9 @@ def _find_common(parts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> tupl
     """Return the words that nearly all images show, without those that others imply."""
     found: dict[str, None] = {}
     for source, names, scores in parts:
-        if source != "picture" and len(scores) > 1:
+        if source not in ("subject", *AROUND) and len(scores) > 1:
             shares = (scores >= YES).mean(axis=0)
-            found |= dict.fromkeys(names[k] for k in np.flatnonzero(shares >= COMMON))
+            found |= dict.fromkeys(names[int(k)] for k in np.flatnonzero(shares >= COMMON))
     vocabulary = load_vocabulary()
     place = {name: k for k, name in enumerate(vocabulary.names)}
     implied = {

@@ -1,8 +1,9 @@
 """The evidence that a tree is grown from: how probable each word is of each specimen.
 
-Words about what a thing is come first: the owner's, then the network's and those of the subject.
-In a collection with many words of its owner's the others say less, and are left out. Words about
-surroundings and about the picture are used where there are no others.
+Words about what a thing is come first: the owner's and the network's. In a collection with many
+words of its owner's the others say less, and are left out. What is seen of the subject divides
+further what these leave together; it divides a whole collection where it is of one subject, or has
+no kinds. Words about surroundings and about the picture are used where there are no others.
 
 A measured word with score s in a specimen whose kind shows it at the rate r has the probability
 
@@ -36,19 +37,32 @@ class Evidence(NamedTuple):
     names: tuple[str, ...]
     joined: np.ndarray  # (n, D) in [0, 1], with what the kind shows; NaN where nothing is known
     alone: np.ndarray  # (n, D), of each specimen alone: by this a name is judged
+    is_seen: np.ndarray  # (D,) bool: not what a thing is, but what is seen of it
+    seen_heads: bool  # whether what is seen may divide the whole collection
+
+    def take(self, rows: np.ndarray, columns: np.ndarray) -> "Evidence":
+        """Return some of it."""
+        names = tuple(self.names[j] for j in columns)
+        joined, alone = (part[rows][:, columns] for part in (self.joined, self.alone))
+        return Evidence(names, joined, alone, self.is_seen[columns], self.seen_heads)
 
 
-def gather_evidence(words: AttributeMatrix, kinds: Sequence[str | None]) -> Evidence:
+def gather_evidence(
+    words: AttributeMatrix, kinds: Sequence[str | None], *, is_one_subject: bool = False
+) -> Evidence:
     """Return the evidence of a collection."""
     columns = choose_columns(words)
     alone = np.asarray(words.scores[:, columns], dtype=np.float64)
     joined = alone.copy()
     measured = [k for k, j in enumerate(columns) if words.sources[j] in MEASURED]
-    if any(kind is not None for kind in kinds):
+    has_kinds = any(kind is not None for kind in kinds)
+    if has_kinds:
         joined[:, measured] = join_kinds(alone[:, measured], kinds)
     sure = (joined <= _SURE) | (joined >= 1 - _SURE)
     joined = np.where(sure, np.round(joined), joined)
-    return Evidence(tuple(words.names[j] for j in columns), joined, alone)
+    names = tuple(words.names[j] for j in columns)
+    is_seen = np.array([words.sources[j] == "subject" for j in columns], dtype=bool)
+    return Evidence(names, joined, alone, is_seen, is_one_subject or not has_kinds)
 
 
 def choose_columns(words: AttributeMatrix) -> list[int]:

@@ -6,15 +6,16 @@ bernoulli      the same with FBLM
 agglomerative  Ward clustering of the yes/no words
 =============  =================================================================================
 
-The tree is grown from what is known of the words (:mod:`fieldguide.guide.tree_evidence`), put into
-words (:func:`fieldguide.describe.describe_tree`), and divided further by likeness
-(:mod:`fieldguide.guide.likeness`).
+The tree is grown from what is known of the words (:mod:`fieldguide.guide.tree_evidence`), and put
+into words (:func:`fieldguide.describe.describe_tree`): first by what a thing is; then, below each
+branch, by what is seen of it, as a tree of its own. What is left together is divided further by
+likeness (:mod:`fieldguide.guide.likeness`).
 
 Two figures say what a branch is worth. Its *truth* is how often its name is true of its specimens,
 by the scores of each picture alone. Its *stability* is how far the chains of samples agree on it.
 """
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
+from fieldguide.describe import AgglomerativeTree, DescribedTree, Tree, describe_tree
 from fieldguide.features import SUBJECT_NAMES
 from fieldguide.features.vocabulary import YES, find_above, load_vocabulary
 from fieldguide.guide import rows, specimens
@@ -39,6 +40,7 @@ NAME = "tree"
 TREES = ("auto", "attribute", "bernoulli", "agglomerative")
 LEAST_SPECIMENS = 30  # for auto to sample a tree
 MAX_LEAVES = 400
+LEAST_SEEN = 24  # specimens that what is seen of them may divide
 MIN_TRUTH = 0.8  # share of a branch's specimens that its name must be true of
 
 
@@ -62,7 +64,7 @@ def build(work: Workspace) -> None:
     names = Names(table.kinds, shown, stems)
     likeness = Likeness(work.built[rows.NAME].X, said.near, names)
     grown = grow_tree(
-        gather_evidence(said.matrix, table.kinds),
+        gather_evidence(said.matrix, table.kinds, is_one_subject=bool(said.common)),
         likeness,
         work.settings.tree,
         seed=work.seed,
@@ -105,29 +107,103 @@ def grow_tree(
     method, because = choose_method(tree, n)
     about: dict[str, Any] = {"method": method, "asked": tree, "because": because}
     about["n_words"] = len(evidence.names)
-    chains: Sequence[Any] = ()
-    if not evidence.names:
-        alone = np.zeros(n, dtype=np.int64)
-        described = DescribedTree(np.array([-1]), ((),), np.ones(1), alone)
-    elif method == "agglomerative":
-        described = cluster(evidence, find_least(n))
-    else:
-        start = cluster(evidence, max(3, round(0.002 * n)))
-        model = make_model(method, n, int(start.depth.max()), seed, n_jobs)
-        sample_tree(model, evidence.joined, (start.parent, start.labels), progress, work)
-        described = _put_into_words(model.tree_, model.labels_, evidence, find_least(n))
-        chains = model.chains_
-        about |= _word_run(model, start)
+    grower = _Grower(method, find_least(n), seed, n_jobs, progress, work)
+    what, seen = (np.flatnonzero(evidence.is_seen == is_seen) for is_seen in (False, True))
+    everyone = np.arange(n)
+    whole = grower.grow(evidence.take(everyone, what))
+    about |= whole.about
+    twigs: dict[int, tuple[_WordTree, np.ndarray]] = {}
+    for v in range(0 if evidence.seen_heads else 1, len(whole.described.parent)):
+        rows_of = np.flatnonzero(whole.described.labels == v)
+        if len(rows_of) >= LEAST_SEEN and len(seen):
+            twigs[v] = grower.grow(evidence.take(rows_of, seen)), rows_of
+    described, stability = graft(whole, twigs)
     labels = gather_kinds(described.parent, described.labels, likeness.names.kinds)
     described = replace(described, labels=labels)
     described = replace(described, truth=judge_words(described, evidence))
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
-    stability = np.full(len(is_like), np.nan)
-    if len(chains):
-        stable = find_stability(tree_all.parent, tree_all.labels, chains)
-        stability = np.where(is_like, np.nan, stable)
+    stable = np.full(len(is_like), np.nan)
+    stable[~is_like] = stability
     about["n_by_likeness"] = int(is_like.sum())
-    return GrownTree(tree_all, is_like, stability, about)
+    return GrownTree(tree_all, is_like, stable, about)
+
+
+@dataclass(frozen=True)
+class _WordTree:
+    """A tree of some specimens by some words."""
+
+    described: DescribedTree
+    stability: np.ndarray
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Grower:
+    """Grows trees by one method."""
+
+    method: str
+    least: int
+    seed: int
+    n_jobs: int
+    progress: Progress
+    work: MutableMapping[str, bytes] | None
+
+    def grow(self, evidence: Evidence) -> _WordTree:
+        """Return the tree of all rows of ``evidence`` by all of its words."""
+        n = len(evidence.joined)
+        if not evidence.names:
+            alone = np.zeros(n, dtype=np.int64)
+            root = DescribedTree(np.array([-1]), ((),), np.ones(1), alone)
+            return _WordTree(root, np.full(1, np.nan), {})
+        if self.method == "agglomerative":
+            described = cluster(evidence, self.least)
+            return _WordTree(described, np.full(len(described.parent), np.nan), {})
+        start = cluster(evidence, max(3, round(0.002 * n)))
+        model = make_model(self.method, n, int(start.depth.max()), self.seed, self.n_jobs)
+        begun = (start.parent, start.labels)
+        sample_tree(model, evidence.joined, begun, self.progress, self.work)
+        described = _put_into_words(model.tree_, model.labels_, evidence, self.least)
+        stability = find_stability(described.parent, described.labels, model.chains_)
+        return _WordTree(described, stability, _word_run(model, start))
+
+
+def graft(
+    whole: _WordTree, twigs: Mapping[int, tuple[_WordTree, np.ndarray]]
+) -> tuple[DescribedTree, np.ndarray]:
+    """Return a tree with others below its nodes, and the stability of each node.
+
+    A twig comes with the specimens that it is the tree of; they sat at the node itself.
+    """
+    base = whole.described
+    parent: list[int] = []
+    words: list[tuple[str, ...]] = []
+    stability: list[float] = []
+    labels = np.zeros_like(base.labels)
+    place: dict[int, int] = {}
+    children = Tree(base.parent, np.zeros(len(base.parent))).children()
+
+    def write(above: int, said: tuple[str, ...], stable: float) -> int:
+        parent.append(above)
+        words.append(said)
+        stability.append(stable)
+        return len(parent) - 1
+
+    def write_node(v: int, above: int) -> None:
+        node = place[v] = write(above, base.words[v], float(whole.stability[v]))
+        labels[base.labels == v] = node
+        for child in children[v]:
+            write_node(child, node)
+        if v in twigs:
+            twig, rows_of = twigs[v]
+            at = {0: node}
+            for u in range(1, len(twig.described.parent)):
+                above_u = at[int(twig.described.parent[u])]
+                at[u] = write(above_u, twig.described.words[u], float(twig.stability[u]))
+            labels[rows_of] = [at[int(u)] for u in twig.described.labels]
+
+    write_node(0, -1)
+    tree = DescribedTree(np.array(parent), tuple(words), np.ones(len(parent)), labels)
+    return tree, np.array(stability)
 
 
 def find_least(n: int) -> int:

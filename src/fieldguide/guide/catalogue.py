@@ -178,7 +178,8 @@ class Catalogue:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""
         query = (
             "SELECT name, score FROM shows JOIN attribute ON attribute.id = attribute "
-            "WHERE specimen = ? ORDER BY source IN ('surroundings', 'picture'), score DESC, attribute"
+            "WHERE specimen = ? "
+            "ORDER BY source IN ('surroundings', 'picture'), score DESC, attribute"
         )
         return tuple(self._all(query, [specimen]))
 

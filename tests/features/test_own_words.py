@@ -111,6 +111,13 @@ def test_a_word_of_kinds_is_said_of_their_images_alone():
     assert columns(kinds=kinds) == {"warbler": ("kind", [0, 1])}
 
 
+def test_words_that_nobody_repeats_are_left_out():
+    keywords = [["dusk", f"name {i}"] for i in range(50)]
+    (found,) = find_own_words(50, keywords=keywords, least=2)
+    assert found.names == ("dusk",)
+    assert find_own_words(50, keywords=keywords, least=51) == []
+
+
 def test_the_owners_form_stands_for_the_network_s():
     probabilities = np.full((4, 1000), 1e-4, np.float32)
     probabilities[[0, 1, 2, 3], [HERON, HERON, AMBULANCE, AMBULANCE]] = 0.9

@@ -135,7 +135,12 @@ class WordModel:
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
         parts += find_own_words(
-            n, paths=paths, kinds=kinds, keywords=keywords, kind_words=self.kind_words
+            n,
+            paths=paths,
+            kinds=kinds,
+            keywords=keywords,
+            kind_words=self.kind_words,
+            least=self._least_images(n),
         )
         if probabilities is not None:
             p = word_probabilities(probabilities)
@@ -216,11 +221,15 @@ class WordModel:
         model._thresholds = np.array([thresholds[word] for word in words], float)
         return model
 
+    def _least_images(self, n: int) -> float:
+        """Return of how many of ``n`` images a word must be said."""
+        return max(self.min_images, self.min_share * n)
+
     def _choose(self, scores: np.ndarray) -> list[int]:
         """Return the positions of the columns that tell images apart, in order."""
         yes = scores >= YES
         n_yes = yes.sum(axis=0)
-        least = max(self.min_images, self.min_share * len(scores))
+        least = self._least_images(len(scores))
         kept: dict[bytes, int] = {}
         for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
             kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))

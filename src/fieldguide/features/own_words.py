@@ -11,6 +11,9 @@ One idea is one word: "animal", "Animals" and "animals" are one column, written 
 most often, and said of all images that any source says it of. Two forms are one idea when
 `stem_word` of them is equal.
 
+Who gives no keywords to an image says nothing of it: there, the network's word of the same idea
+stands in the owner's column (`fill_silent`).
+
 Which part of a name says what a thing is: in English the last word, less a part of the body or a
 state ("face", "female"); in names of two words that mostly end as Latin ones do, the first, which
 is the genus. Other words describe it (a *black-footed albatross* is not black, a *house sparrow* no
@@ -126,6 +129,27 @@ def find_own_words(
             scores[named[name], k] = 1
         found.append(OwnWords(source, tuple(sorted(named)), scores))
     return found
+
+
+def fill_silent(
+    own: OwnWords, is_silent: np.ndarray, names: Sequence[str], scores: np.ndarray
+) -> OwnWords:
+    """Return the owner's columns with another source's scores in rows where the owner is silent.
+
+    Parameters
+    ----------
+    own : OwnWords
+    is_silent : ndarray of shape (n,), bool
+    names : sequence of D words
+        Of the other source; only those that are an idea of ``own`` are used.
+    scores : ndarray of shape (n, D)
+    """
+    place = {stem_word(name): k for k, name in enumerate(names)}
+    filled = own.scores.copy()
+    for j, name in enumerate(own.names):
+        if stem_word(name) in place:
+            filled[is_silent, j] = scores[is_silent, place[stem_word(name)]]
+    return own._replace(scores=filled)
 
 
 class _Idea(NamedTuple):

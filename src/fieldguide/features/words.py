@@ -25,7 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide.features.own_words import OWN_SOURCES, find_own_words, stem_word
+from fieldguide.features.own_words import (
+    OWN_SOURCES,
+    OwnWords,
+    fill_silent,
+    find_own_words,
+    stem_word,
+)
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.vocabulary import (
     YES,
@@ -145,7 +151,13 @@ class WordModel:
         if probabilities is not None:
             p = word_probabilities(probabilities)
             self._thresholds = word_thresholds(p)
-            parts.append(("network", load_vocabulary().names, score_words(p, self._thresholds)))
+            named = load_vocabulary().names, score_words(p, self._thresholds)
+            is_silent = np.array([not words for words in keywords or ()], bool)
+            parts = [
+                fill_silent(OwnWords(*part), is_silent, *named) if part[0] == "keyword" else part
+                for part in parts
+            ]
+            parts.append(("network", *named))
         if properties is not None:
             parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         columns: dict[str, tuple[str, np.ndarray]] = {}

@@ -267,10 +267,42 @@ def test_a_hostile_folder_makes_a_guide_of_the_good_ones(tmp_path):
 
     guide = Guide.open(tmp_path / "guide")
     assert {s.path for s in guide.specimens(range(guide.n_specimens))} == good
-    assert {file.path for file in guide.unreadable} == bad
+    others = {"page.html", "paper.pdf", "sound.wav"}
+    assert {file.path for file in guide.unreadable} == bad - others
+    assert guide.about["other_files"] == {".html": 1, ".pdf": 1, ".wav": 1}
+    counted = "3 files that are no pictures: .html (1), .pdf (1), .wav (1)"
+    assert f"{counted}." in result.stdout.splitlines()
     assert all(file.reason for file in guide.unreadable)
     exported = run("export", tmp_path / "guide", tmp_path / "site")
     assert exported.returncode == 0, exported.stderr
+    assert counted in (tmp_path / "site" / "about.html").read_text(encoding="utf-8")
+
+
+def test_kinds_are_written_as_people_do_and_found_either_way(blobs, tmp_path):
+    folder, guide = tmp_path / "shapes", tmp_path / "guide"
+    names = {"disc": "007.Grey_disc", "stripe": "008.Stripe", "square": "009.Square"}
+    for i, (image, kind) in enumerate(zip(*blobs, strict=True)):
+        path = folder / names[kind] / str(2019 + i % 2) / f"{i:02d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    built = run("build", folder, "--out", guide, "--jobs", 1)
+    assert built.returncode == 0, built.stderr
+    assert "24 specimens of 3 kinds" in built.stdout
+    assert "Not kinds: dates (2019, 2020). Choose otherwise with --kinds parent" in built.stdout
+    image = folder / names["disc"] / "2019" / "00.png"
+    assert run("identify", guide, image).stdout.splitlines()[1].startswith("  Grey disc (")
+    (told,) = json.loads(run("identify", guide, image, "--json").stdout)
+    assert told["answer"]["kinds"][0]["name"] == "007.Grey_disc"
+    tree = json.loads(run("describe", guide, "--json").stdout)
+    assert set(tree["kinds"]) == set(names.values())
+    forms = ("007.Grey_disc", "Grey disc", "grey_disc", "007.grey disc")
+    marks = [run("marks", guide, form).stdout for form in forms]
+    assert marks[0].startswith("Grey disc")
+    assert marks == [marks[0]] * 4
+    assert json.loads(run("marks", guide, "grey disc", "--json").stdout)["kind"] == forms[0]
+    wrong = run("marks", guide, "Stripes")
+    assert wrong.returncode == 2
+    assert "There is 'Stripe'" in wrong.stderr
 
 
 def test_ctrl_c_leaves_a_state_that_goes_on(blobs, tmp_path):

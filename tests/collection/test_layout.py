@@ -39,29 +39,34 @@ def test_which_folders_are_kinds(folders, kinds):
 def test_a_flat_folder_has_no_kinds():
     layout = choose_kinds(["a.jpg", "b.jpg"], "auto")
     assert layout.kinds == [None, None]
-    assert layout.because.startswith("The images are in no folders, so they have no kinds; ")
+    assert layout.because.startswith("The images are in no folders, so they have no kinds. ")
 
 
 @pytest.mark.parametrize(
     ("folders", "because"),
     [
-        (["heron", "coot"], "The kind of an image is the folder that holds it; "),
+        (["heron", "coot"], "The kind of an image is the folder that holds it. Choose "),
         (
             ["2019/heron", "2020/coot"],
-            "The kind of an image is the folder that holds it, not dates: 2019, 2020; ",
+            "The kind of an image is the folder that holds it. Not kinds: dates (2019, 2020). ",
         ),
         (
             ["heron/2018", "heron/2019", "heron/2020", "heron/2021"],
-            "The kind of an image is the folder nearest to it that can name one, "
-            "not dates: 2018, 2019, 2020, …; ",
+            "The kind of an image is the folder nearest to it that can name one. "
+            "Not kinds: dates (2018, 2019, 2020, …). ",
         ),
-        (["2020", "DCIM"], "No folder names a kind (dates: 2020; cameras: DCIM); "),
+        (["2020", "DCIM"], "No folder names a kind: dates (2020), cameras (DCIM). "),
     ],
 )
 def test_it_says_what_it_chose_and_how_to_choose_otherwise(folders, because):
     said = choose_kinds([f"{folder}/a.jpg" for folder in folders], "auto").because
     assert said.startswith(because)
     assert "--kinds parent, top or none" in said
+
+
+def test_what_it_says_is_short_whatever_the_names():
+    paths = [f"{2000 + k % 99}-{'1' * 200}/{k}.jpg" for k in range(500)]
+    assert len(choose_kinds(paths, "auto").because) < 400
 
 
 @pytest.mark.parametrize(

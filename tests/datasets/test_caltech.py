@@ -84,11 +84,13 @@ def test_caltech256_from_either_folder(caltech256, inner):
     assert len(everything.images) == 12
 
 
-def test_other_files_of_the_release_are_named_as_skipped(caltech101, caltech256):
-    skipped = dict(load_caltech(caltech256 / "256_ObjectCategories").images.skipped)
-    assert set(skipped) == {"056.dog/greg/056_0001.jpg", "002.american-flag/RENAME2"}
-    skipped = dict(load_caltech(caltech101 / "101_ObjectCategories").images.skipped)
-    assert skipped == {"BACKGROUND_Google/tmp": "not named as an image of Caltech-101"}
+def test_other_files_of_the_release_are_named_as_skipped_or_counted(caltech101, caltech256):
+    images = load_caltech(caltech256 / "256_ObjectCategories").images
+    why = "not named as an image of Caltech-256"
+    assert images.skipped == (("056.dog/greg/056_0001.jpg", why),)
+    assert images.others == {"": 1}  # RENAME2
+    images = load_caltech(caltech101 / "101_ObjectCategories").images
+    assert (images.skipped, images.others) == ((), {"": 1})
 
 
 def test_nothing_is_decoded_until_asked(caltech101):

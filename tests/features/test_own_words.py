@@ -111,17 +111,36 @@ def test_a_word_of_kinds_is_said_of_their_images_alone():
     assert columns(kinds=kinds) == {"warbler": ("kind", [0, 1])}
 
 
+def test_words_that_nobody_repeats_are_left_out():
+    keywords = [["dusk", f"name {i}"] for i in range(50)]
+    (found,) = find_own_words(50, keywords=keywords, least=2)
+    assert found.names == ("dusk",)
+    assert find_own_words(50, keywords=keywords, least=51) == []
+
+
 def test_the_owners_form_stands_for_the_network_s():
     probabilities = np.full((4, 1000), 1e-4, np.float32)
     probabilities[[0, 1, 2, 3], [HERON, HERON, AMBULANCE, AMBULANCE]] = 0.9
     model = WordModel(min_images=1)
-    keywords = [["animals"], [], ["vehicles"], ["vehicles"]]
+    keywords = [["animals"], ["dusk"], ["vehicles"], ["vehicles"]]
     matrix = model.fit_transform(probabilities, keywords=keywords)
     sources = dict(zip(matrix.names, matrix.sources, strict=True))
     assert sources["animals"] == sources["vehicles"] == "keyword"
     assert not {"animal", "vehicle"} & set(matrix.names)
     np.testing.assert_array_equal(matrix.scores[:, matrix.names.index("animals")], [1, 0, 0, 0])
     assert sources["bird"] == "network"
+
+
+def test_the_network_speaks_of_images_of_which_the_owner_is_silent():
+    probabilities = np.full((4, 1000), 1e-4, np.float32)
+    probabilities[:, HERON] = 0.9
+    probabilities[3, [HERON, AMBULANCE]] = 1e-4, 0.9
+    keywords = [["birds"], ["dusk"], [], []]
+    matrix = WordModel(min_images=1).fit_transform(probabilities, keywords=keywords)
+    column = matrix.scores[:, matrix.names.index("birds")]
+    assert matrix.sources[matrix.names.index("birds")] == "keyword"
+    np.testing.assert_array_equal(column >= 0.5, [True, False, True, False])
+    assert "bird" not in matrix.names
 
 
 def test_annotations_that_are_one_idea_all_stay():

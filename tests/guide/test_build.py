@@ -150,6 +150,27 @@ def test_owner_words_reach_the_tree(blobs, tmp_path):
     assert {"winged", "striped coat"} <= {w for b in guide.branches for w in b.words}
 
 
+def test_a_changed_caption_counts_though_no_image_is_read_again(blobs, tmp_path, monkeypatch):
+    root, out = tmp_path / "images", tmp_path / "guide"
+    (root / "2020").mkdir(parents=True)
+    for i, image in enumerate(blobs[0][:12]):
+        Image.fromarray(image).save(root / "2020" / f"{i:02d}.png")
+    for i in range(3):
+        (root / f"{i}.xml").write_text("<a/>")
+    found = []
+    for word in ("herons", "coots"):
+        for i in range(5):
+            (root / "2020" / f"{i:02d}.txt").write_text(f"A few {word} in 2020.")
+        guide = Guide.build(root, out, features="deep", n_jobs=1, marks=False)
+        found.append({w: n for w, n, _ in guide.words if w in ("herons", "coots")})
+        monkeypatch.setattr(Collection, "picture", None)  # what is read again would fail
+    assert found == [{"herons": 5}, {"coots": 5}]
+    assert guide.about["n_captions"] == 5
+    assert guide.about["other_files"] == {".xml": 3}
+    assert guide.about["kinds_because"].startswith("No folder names a kind: dates (2020). ")
+    assert (guide.kinds, guide.unreadable) == ((), ())
+
+
 def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):
     root, out, sidecar = tmp_path / "images", tmp_path / "guide", tmp_path / "table.csv"
     root.mkdir()

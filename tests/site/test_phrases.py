@@ -40,6 +40,7 @@ def test_a_picture_is_described_by_kind_and_words():
 def test_other_files_are_counted_by_type():
     assert phrases.word_others({}) == ""
     assert phrases.word_others({".txt": 1}) == "1 file that is no picture: .txt (1)"
+    assert phrases.word_others({".csv": 1, ".xml": 2}).endswith(": .xml (2), .csv (1)")
     many = {f".{k:03d}": 1 for k in range(300)}
     said = phrases.word_others(many)
     assert said.startswith("300 files that are no pictures: .000 (1), ")

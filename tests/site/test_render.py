@@ -7,11 +7,14 @@ from typing import get_type_hints
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from PIL import Image
 
+from fieldguide.guide.views import Unreadable
 from fieldguide.site import Renderer
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, n_pages
 from fieldguide.site.chapter_pages import list_assets
 from fieldguide.site.index import letters
+from fieldguide.site.plots import plot_key
 
 SHAPES = ("guide", "hostile_guide", "plain_guide", "bare_guide", "empty_guide", "worded_guide",
           "keyed_guide")  # fmt: skip
@@ -137,6 +140,41 @@ def test_hostile_names_are_text(hostile_guide):
         assert re.fullmatch(r"[\w.\-]+\.html|(branch|kind|specimen)/\w[\w.\-]*\.html", address)
     about = Renderer(hostile_guide, live=True).page("about.html")
     assert "&lt;img src=x onerror=alert(1)&gt;.jpg" in about
+
+
+def test_kinds_are_shown_as_people_write_them(make_stand_in):
+    names = ("017.Cardinal", "018.Grey_Catbird", "019.Cape_May_Warbler")
+    places = [(names[i % 3], ("bird",), (40, 30), f"{i}.jpg") for i in range(9)]
+    guide = make_stand_in(places, has_graph=True)
+    renderer = Renderer(guide, live=True)
+    asked = renderer.show(guide.identify([None])[0], Image.new("RGB", (8, 8)), 0.1)
+    for address, html in [*renderer.pages(), ("answer", renderer.answer(asked))]:
+        shown = re.sub(r'<p class="note">Labelled .*?</p>|data-name="[^"]*"', "", html)
+        assert not re.search(r"01\d[.]|_", re.sub(r"<[^>]*>", "", shown)), address
+    page = renderer.page(renderer.book.kind("018.Grey_Catbird"))
+    assert "<h1>Grey Catbird</h1>" in page
+    assert 'Labelled <span class="file">018.Grey_Catbird</span>' in page
+    assert 'data-name="Cardinal 017.Cardinal"' in renderer.page("search.html")
+    drawing = plot_key(guide).text
+    assert "Cape May Warbler" in drawing
+    assert not re.search(r"01\d[.]", drawing)
+
+
+def test_few_of_many_unreadable_pictures_are_listed(make_stand_in):
+    many = [Unreadable(f"{i:05d}.jpg", "it is damaged") for i in range(9601)]
+    guide = make_stand_in([(None, (), (40, 30), "a.jpg")], unreadable=many)
+    guide.about |= {
+        "other_files": {".xml": 9000, ".csv": 601},
+        "kinds_because": "No folder names a kind (dates: 2020).",
+        "n_captions": 12,
+    }
+    about = Renderer(guide, live=True).page("about.html")
+    assert "9,601 files that are no pictures: .xml (9,000), .csv (601)" in about
+    assert "No folder names a kind (dates: 2020)." in about
+    assert "00199.jpg" in about
+    assert "00200.jpg" not in about
+    assert "And 9,401 more files; " in about
+    assert len(about) < 40_000
 
 
 def test_kind_addresses_never_clash(hostile_guide):

@@ -61,7 +61,7 @@ class Collection:
     n_captions : int
         Files beside pictures that gave them words.
     kinds_because : str
-        Where the kinds come from, in one sentence; empty for arrays.
+        Where the kinds come from, in words; empty for arrays and for kinds "none".
     folder : Path or None
         Where the images are; None for arrays.
 

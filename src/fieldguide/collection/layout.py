@@ -20,8 +20,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 KIND_RULES = ("auto", "parent", "top", "none")
-_HOW = "choose otherwise with --kinds parent, top or none, or with --sidecar"
+_HOW = "Choose otherwise with --kinds parent, top or none, or with --sidecar."
 _N_EXAMPLES = 3
+_MAX_LETTERS = 40  # of an example
 
 _MONTH = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?"
@@ -50,7 +51,7 @@ _PATTERNS = {
     "places": (
         rf"(site|station|plot|transect|location|loc|grid|quadrat|zone|point|area|block){_IDENTIFIER}",
     ),
-    "parts": (
+    "parts of a data set": (
         r"train(ing)?|test(ing)?|val|valid|validation|dev|eval",
         r"imgs?|images?|photos?|photographs|pics?|pictures?|jpe?gs?|pngs?|raw|originals?",
         r"data|datasets?|split[ ._-]?\d*|(fold|batch|part|set|roll|card|disc|disk)[ ._-]?\d+",
@@ -67,7 +68,7 @@ class Layout(NamedTuple):
     """The kind of each image, and why."""
 
     kinds: list[str | None]
-    because: str  # one sentence, with how to choose otherwise
+    because: str  # in words, with how to choose otherwise; "" where none were asked for
 
 
 def choose_kinds(paths: Sequence[str], rule: str) -> Layout:
@@ -77,12 +78,12 @@ def choose_kinds(paths: Sequence[str], rule: str) -> Layout:
     --------
     >>> choose_kinds(["heron/2019/a.jpg", "coot/2020/b.jpg"], "auto").kinds
     ['heron', 'coot']
-    >>> choose_kinds(["north/CAM01/2020-05-01/a.jpg"], "auto").because  # doctest: +ELLIPSIS
-    'No folder names a kind (above a camera: north; cameras: CAM01; dates: 2020-05-01); choose ...'
+    >>> choose_kinds(["CAM01/2020-05-01/a.jpg"], "auto").because  # doctest: +ELLIPSIS
+    'No folder names a kind: cameras (CAM01), dates (2020-05-01). Choose otherwise with ...'
     """
     folders = [path.split("/")[:-1] for path in paths]
     if rule == "none":
-        return Layout([None] * len(paths), "No kinds, as was asked for.")
+        return Layout([None] * len(paths), "")
     if rule != "auto":
         place, which = (-1, "that holds it") if rule == "parent" else (0, "at the top")
         kinds = [names[place] if names else None for names in folders]
@@ -129,7 +130,7 @@ def _plain(name: str) -> str:
 
 
 def _explain(judged: Iterable[_Judged]) -> str:
-    """Say in one sentence which folders are kinds, and which are not and why."""
+    """Say which folders are kinds, and which are not and why."""
     passed: dict[str, Counter[str]] = {}
     n_named = n_parents = n_all = 0
     for names, kind, reasons in judged:
@@ -140,15 +141,16 @@ def _explain(judged: Iterable[_Judged]) -> str:
             if reason is not None:
                 passed.setdefault(reason, Counter())[name] += 1
     if not n_all:
-        return f"The images are in no folders, so they have no kinds; {_HOW}."
-    listed = "; ".join(f"{why}: {_list(names)}" for why, names in passed.items())
+        return f"The images are in no folders, so they have no kinds. {_HOW}"
+    listed = ", ".join(f"{why} ({_list(names)})" for why, names in passed.items())
     if not n_named:
-        return f"No folder names a kind ({listed}); {_HOW}."
+        return f"No folder names a kind: {listed}. {_HOW}"
     which = "that holds it" if n_named == n_parents else "nearest to it that can name one"
-    without = f", not {listed}" if passed else ""
-    return f"The kind of an image is the folder {which}{without}; {_HOW}."
+    without = f" Not kinds: {listed}." if passed else ""
+    return f"The kind of an image is the folder {which}.{without} {_HOW}"
 
 
 def _list(names: Counter[str]) -> str:
-    shown = sorted(sorted(names), key=lambda name: -names[name])[:_N_EXAMPLES]
+    most = sorted(sorted(names), key=lambda name: -names[name])[:_N_EXAMPLES]
+    shown = [name if len(name) <= _MAX_LETTERS else f"{name[:_MAX_LETTERS]}…" for name in most]
     return ", ".join([*shown, "…"] if len(names) > len(shown) else shown)

@@ -11,6 +11,9 @@ One idea is one word: "animal", "Animals" and "animals" are one column, written 
 most often, and said of all images that any source says it of. Two forms are one idea when
 `stem_word` of them is equal.
 
+Who gives no keywords to an image says nothing of it: there, the network's word of the same idea
+stands in the owner's column (`fill_silent`).
+
 Which part of a name says what a thing is: in English the last word, less a part of the body or a
 state ("face", "female"); in names of two words that mostly end as Latin ones do, the first, which
 is the genus. Other words describe it (a *black-footed albatross* is not black, a *house sparrow* no
@@ -73,6 +76,7 @@ def find_own_words(
     kinds: Sequence[str | None] | None = None,
     keywords: Sequence[Iterable[str]] | None = None,
     kind_words: bool = False,
+    least: float = 1,
 ) -> list[OwnWords]:
     """Return what the owner says of ``n`` images, each idea once.
 
@@ -86,6 +90,8 @@ def find_own_words(
     keywords : sequence of n collections of str, optional
     kind_words : bool
         Whether a folder that carries the name of the kind gives words too.
+    least : float
+        Words that are said of fewer images are left out: captions hold many that nobody repeats.
 
     Examples
     --------
@@ -101,28 +107,62 @@ def find_own_words(
     if kinds is not None:
         parts = share_parts({kind for kind in kinds if kind is not None})
         said["kind"] = [set() if kind is None else parts[kind] for kind in kinds]
-    forms: dict[str, Counter[str]] = {}
-    source_of: dict[str, str] = {}
-    rows: dict[str, set[int]] = {}
+    ideas: dict[str, _Idea] = {}
     for source, words_of in said.items():
+        rows_of: dict[str, list[int]] = {}
         for i, words in enumerate(words_of):
             for word in words:
-                idea = stem_word(word)
-                rows.setdefault(idea, set()).add(i)
-                if source_of.setdefault(idea, source) == source:
-                    forms.setdefault(idea, Counter())[word] += 1
+                rows_of.setdefault(word, []).append(i)
+        for word in sorted(rows_of):
+            idea = ideas.setdefault(stem_word(word), _Idea(source, {}, set()))
+            idea.rows.update(rows_of[word])
+            if idea.source == source:
+                idea.forms[word] = len(rows_of[word])
     found = []
     for source in said:
-        named = sorted(
-            (_commonest(forms[idea]), idea) for idea, s in source_of.items() if s == source
-        )
+        own = [idea for idea in ideas.values() if idea.source == source]
+        named = {idea.name: sorted(idea.rows) for idea in own if len(idea.rows) >= least}
         if not named:
             continue
         scores = np.zeros((n, len(named)), np.float32)
-        for k, (_, idea) in enumerate(named):
-            scores[list(rows[idea]), k] = 1
-        found.append(OwnWords(source, tuple(name for name, _ in named), scores))
+        for k, name in enumerate(sorted(named)):
+            scores[named[name], k] = 1
+        found.append(OwnWords(source, tuple(sorted(named)), scores))
     return found
+
+
+def fill_silent(
+    own: OwnWords, is_silent: np.ndarray, names: Sequence[str], scores: np.ndarray
+) -> OwnWords:
+    """Return the owner's columns with another source's scores in rows where the owner is silent.
+
+    Parameters
+    ----------
+    own : OwnWords
+    is_silent : ndarray of shape (n,), bool
+    names : sequence of D words
+        Of the other source; only those that are an idea of ``own`` are used.
+    scores : ndarray of shape (n, D)
+    """
+    place = {stem_word(name): k for k, name in enumerate(names)}
+    filled = own.scores.copy()
+    for j, name in enumerate(own.names):
+        if stem_word(name) in place:
+            filled[is_silent, j] = scores[is_silent, place[stem_word(name)]]
+    return own._replace(scores=filled)
+
+
+class _Idea(NamedTuple):
+    """A word in all its forms."""
+
+    source: str  # the first that says it
+    forms: dict[str, int]  # of that source, with the number of images
+    rows: set[int]  # images of which any source says it
+
+    @property
+    def name(self) -> str:
+        """The form that the owner uses most."""
+        return min(self.forms, key=lambda form: (-self.forms[form], form))
 
 
 def stem_word(word: str) -> str:
@@ -185,10 +225,6 @@ def _stem(word: str) -> str:
     if word.endswith("ie"):
         return word[:-2] + "y"
     return word[:-1] if word.endswith(("se", "xe", "ze", "che", "she", "oe")) else word
-
-
-def _commonest(forms: Counter[str]) -> str:
-    return min(forms, key=lambda form: (-forms[form], form))
 
 
 def _tidy(keywords: Iterable[str]) -> set[str]:

@@ -28,7 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
-from fieldguide.features.own_words import OWN_SOURCES, find_own_words, stem_word
+from fieldguide.features.own_words import (
+    OWN_SOURCES,
+    OwnWords,
+    fill_silent,
+    find_own_words,
+    stem_word,
+)
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.subject_words import SUBJECT_NAMES, SURROUNDING_NAMES
 from fieldguide.features.vocabulary import (
@@ -155,14 +161,25 @@ class WordModel:
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
         parts += find_own_words(
-            n, paths=paths, kinds=kinds, keywords=keywords, kind_words=self.kind_words
+            n,
+            paths=paths,
+            kinds=kinds,
+            keywords=keywords,
+            kind_words=self.kind_words,
+            least=self._least_images(n),
         )
         if probabilities is not None:
             near = np.empty((n, 0), dtype=np.int64) if near is None else near
             pooled = pool_chances(word_chances(probabilities), near, kinds)
             scores = score_words(pooled)
             scores[:, ~find_supported(scores, kinds)] = 0
-            parts.append(("network", load_vocabulary().names, scores))
+            named = load_vocabulary().names, scores
+            is_silent = np.array([not words for words in keywords or ()], bool)
+            parts = [
+                fill_silent(OwnWords(*part), is_silent, *named) if part[0] == "keyword" else part
+                for part in parts
+            ]
+            parts.append(("network", *named))
         if seen is not None:
             seen = _check_seen(seen)
             parts.append(("subject", SUBJECT_NAMES, seen[:, : len(SUBJECT_NAMES)]))
@@ -258,11 +275,15 @@ class WordModel:
         model.common_ = tuple(values["common"])
         return model
 
+    def _least_images(self, n: int) -> float:
+        """Return of how many of ``n`` images a word must be said."""
+        return max(self.min_images, self.min_share * n)
+
     def _choose(self, scores: np.ndarray) -> list[int]:
         """Return the positions of the columns that tell images apart, in order."""
         yes = scores >= YES
         n_yes = yes.sum(axis=0)
-        least = max(self.min_images, self.min_share * len(scores))
+        least = self._least_images(len(scores))
         kept: dict[bytes, int] = {}
         for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
             kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))

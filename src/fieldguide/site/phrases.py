@@ -183,7 +183,7 @@ def word_others(others: Mapping[str, int]) -> str:
         return ""
     total = sum(others.values())
     are = "file that is no picture" if total == 1 else "files that are no pictures"
-    shown = list(others.items())[:_MOST_TYPES]
+    shown = sorted(others.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_TYPES]
     named = [f"{suffix or 'without an ending'} ({n:,})" for suffix, n in shown]
     rest = len(others) - len(shown)
     more = [count(rest, "more type")] if rest else []

@@ -4,9 +4,21 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from fieldguide.guide.views import KeyPath
+from fieldguide.guide.views import Found, KeyPath, Term
 
 CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four belongs elsewhere
+
+MOST_NAMES = 6  # that a term of a query is said to mean
+SOURCES = {
+    "annotation": "Noted by the owner",
+    "keyword": "Keywords of the files",
+    "folder": "Names of folders",
+    "kind": "Names of kinds",
+    "subject": "About the subject",
+    "network": "Seen by the network",
+    "surroundings": "About the surroundings",
+    "picture": "About the picture",
+}
 
 _SURE = (
     (0.95, "almost certain"),
@@ -148,6 +160,56 @@ def listed(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def name_source(source: str) -> str:
+    """Say where words come from: the heading of a group of them."""
+    return SOURCES.get(source) or f"{display_name(source)[:1].upper()}{display_name(source)[1:]}"
+
+
+def rank_source(source: str) -> int:
+    """Return the place of a source among others: what is said of the subject comes first."""
+    order = list(SOURCES)
+    return order.index(source) if source in order else order.index("surroundings")
+
+
+def word_found(found: Found) -> str:
+    """Say how many specimens fit a query."""
+    terms = [f"not {term.text}" if term.excludes else term.text for term in found.terms]
+    if found.total or len(terms) == 1:
+        begun = count(found.total, "specimen")
+        return f"{begun[:1].upper()}{begun[1:]} for {', '.join(terms)}"
+    alone = [f"{term.n_specimens:,}" for term in found.terms]
+    listed_terms = [f"{text} ({n})" for text, n in zip(terms, alone, strict=True)]
+    return f"No specimen fits all of {', '.join(listed_terms)}"
+
+
+def word_term(term: Term) -> str:
+    """Say what a term of a query is taken for; nothing where it is as it is spelled."""
+    if not term.how:
+        near = [display_name(name) for name in term.suggestions]
+        there = f"; there is {listed(near)}" if near else ""
+        return f"no word, kind or file is like “{term.text}”{there}"
+    if term.how == "file":
+        return f"“{term.text}” is in the name of a file or folder"
+    kinds = [display_name(kind) for kind in term.kinds]
+    names = [*term.words, *kinds]
+    if len(names) == 1 and display_name(term.text) == names[0]:
+        return ""
+    parts = [_list_some(term.words)] if term.words else []
+    if kinds:
+        parts.append(f"the kind{'s' if len(kinds) > 1 else ''} {_list_some(kinds)}")
+    return f"{term.text} → {' or '.join(parts)}"
+
+
+def list_notes(found: Found) -> list[str]:
+    """Say what the terms of a query are taken for, where it is not what they say."""
+    return [note for term in found.terms if (note := word_term(term))]
+
+
+def _list_some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ PROBLEMS = (
     "tree",
     "key",
     "words",
+    "find",
     "gram",
     "linear_svm",
     "kernel_svm",

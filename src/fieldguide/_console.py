@@ -2,7 +2,8 @@
 
 Names of files, kinds and guides hold whatever a file system allows: escape sequences, line breaks,
 bytes that are no text. Everything that is printed goes through :func:`say`, :func:`complain`,
-:func:`say_json` or :func:`say_rich`, and these put a sign in the place of each such character.
+:func:`say_json`, :func:`say_row` or :func:`say_rich`, and these put a sign in the place of each
+such character.
 What the encoding of a stream lacks is written in its plain form (:func:`prepare_streams`).
 """
 
@@ -64,6 +65,11 @@ def say_json(value: Any) -> None:
     if not _is_carried(text):
         text = json.dumps(value, indent=2)
     print(text, flush=True)
+
+
+def say_row(*cells: str) -> None:
+    """Print cells with tabs between them; one inside of a cell is shown by its sign."""
+    print("\t".join(map(printable, cells)), flush=True)
 
 
 def say_rich(console: "Console", lines: "Iterable[Text]") -> None:

@@ -30,6 +30,7 @@ from fieldguide._console import (
     say,
     say_json,
     say_rich,
+    say_row,
 )
 from fieldguide._reporter import Reporter
 from fieldguide._targets import (
@@ -45,6 +46,7 @@ from fieldguide.errors import FieldguideError
 if TYPE_CHECKING:
     from fieldguide.collection import Collection
     from fieldguide.guide import Guide
+    from fieldguide.guide.views import Found
 
 
 @contextmanager
@@ -343,6 +345,43 @@ def identify(
         raise typer.Exit(2)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+@one_line_errors
+def find(
+    guide: GuideFolder,
+    query: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY",
+            help="Words, kinds and names of files, with commas between; '-' or 'not' excludes.",
+        ),
+    ],
+    limit: Annotated[int, typer.Option(help="The most specimens to list.", min=1)] = 20,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Find specimens by words, kinds and names of files, best first.
+
+    All terms must hold. Plurals and near spellings are read, and what was taken for a term
+    is said. Where nothing fits, the exit code is 2.
+
+    Example: fieldguide find photos-guide "orange, spotted, not tailed"
+    """
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    found = opened.find(" ".join(query), limit=limit)
+    if as_json:
+        from fieldguide.guide.answer import to_plain
+        from fieldguide.site.records import found_record
+
+        say_json(to_plain(found_record(found)))
+    else:
+        _print_found(found, opened)
+    if not found.total:
+        raise typer.Exit(2)
+
+
 @app.command()
 @one_line_errors
 def plot(
@@ -461,6 +500,25 @@ def _print_summary(guide: "Guide") -> None:
     if guide.about.get("other_files"):
         say(f"{word_others(guide.about['other_files'])}.")
     say(f"The guide is in {guide.folder}")
+
+
+def _print_found(found: "Found", guide: "Guide") -> None:
+    """Print finds as a table on a terminal, with tabs for a program, and what was not found."""
+    from fieldguide.site.phrases import list_notes, word_found
+
+    notes = list_notes(found, guide.shown_name)
+    if not found.total:
+        complain(f"{'; '.join([word_found(found), *notes])}.")
+    elif sys.stdout.isatty():
+        from fieldguide.site.terminal import found_lines
+
+        console, marks = open_console()
+        say_rich(console, found_lines(found, console.width, marks, guide.shown_name))
+    else:
+        for note in notes:
+            complain(f"{note}.")
+        for one in found.finds:
+            say_row(one.specimen.path, one.specimen.kind or "", ", ".join(one.because))
 
 
 def _describe_beside(guide: "Guide", other: "Guide", out: Path | None, as_json: bool) -> None:

@@ -107,6 +107,50 @@ def test_describe_a_part_of_the_tree(small_guide):
     assert f"There is '{first.words[0]}'" in wrong.stderr
 
 
+def test_find_by_words_kinds_and_files(small_guide):
+    (kind, *_), (word, n, _) = small_guide.kinds, max(small_guide.words, key=lambda each: each[1])
+    told = run("find", small_guide.folder, f"{kind.name}s", "--limit", 3)
+    assert told.returncode == 0, told.stderr
+    rows = [line.split("\t") for line in told.stdout.splitlines()]
+    assert len(rows) == 3
+    assert {row[1] for row in rows} == {kind.name}
+    assert told.stderr.startswith(f"fieldguide: {kind.name}s → ")
+    found = json.loads(run("find", small_guide.folder, word, "--json").stdout)
+    assert found["total"] == n
+    assert found["terms"][0]["words"] == [word]
+    assert [find["id"] for find in found["finds"]] == small_guide.members(word=word)[:20].tolist()
+    path = small_guide.specimen(7).path
+    file = run("find", small_guide.folder, "file:" + path.rsplit("/", 1)[-1])
+    assert file.stdout.split("\t")[0] == path
+    without = json.loads(run("find", small_guide.folder, f"-{kind.name}", "--json").stdout)
+    assert without["total"] == small_guide.n_specimens - kind.count
+
+
+def test_find_says_when_nothing_fits(small_guide):
+    for extra in ((), ("--json",)):
+        told = run("find", small_guide.folder, "zzqq", *extra)
+        assert told.returncode == 2
+    assert json.loads(told.stdout)["total"] == 0
+    told = run("find", small_guide.folder, "zzqq")
+    assert told.stdout == ""
+    assert "no word, kind or file is like “zzqq”; there is " in told.stderr
+    assert told.stderr.count("\n") == 1
+    check_refusal(["find", str(small_guide.folder), " , "], "Say what to find")
+    check_refusal(["find", str(small_guide.folder), "x" * 600], "may have 500 letters")
+
+
+def test_find_on_a_terminal(small_guide):
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    kind = small_guide.kinds[0]
+    command = [*FIELDGUIDE, "find", str(small_guide.folder), kind.name, "--limit", "2"]
+    code, told = run_on_terminal(command, environment, 60)
+    assert code == 0, told
+    lines = told.decode().replace("\r", "").splitlines()
+    assert lines[0] == f"{kind.count} specimens for {kind.name}."
+    assert f"{kind.count - 2} more" in lines[-1]
+    assert max(map(len, lines)) <= 60
+
+
 @pytest.mark.parametrize("width", [40, 100])
 def test_describe_on_a_terminal_of_any_width(small_guide, width):
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,9 @@ from fieldguide.datasets import load_specimens
 from fieldguide.errors import UnreadableImageError
 from fieldguide.guide import Guide
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
+from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.finding import Finder
 from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
 
@@ -81,7 +84,8 @@ class StandInGuide:
                 shown[word] = shown.get(word, 0) + 1
         named = {branch.words[0]: branch.id for branch in self.branches if branch.words}
         self.words = tuple((word, n, named.get(word)) for word, n in sorted(shown.items()))
-        self.words += (("mostly green", 3, None),)
+        self.words += (("mostly green", 0, None),)
+        self.sources = {word: "annotation" for word in shown} | {"mostly green": "picture"}
         self.summary = (
             f"{len(places):,} pictures of {len(names)} kinds, from animals to things."
             if names
@@ -132,7 +136,38 @@ class StandInGuide:
     def specimens(self, ids):
         return [self._specimens[i] for i in ids]
 
-    def members(self, branch=None, kind=None):
+    @cached_property
+    def _catalogue(self):
+        """What can be found, in a real catalogue."""
+        path = self.folder / "catalogue.sqlite"
+        rows = [
+            (s.id, s.path, "", "", s.kind, 1, 1, 0, "[]", s.branch, None, None, 1 - s.id / 1e6)
+            for s in self._specimens
+        ]
+        words = [word for word, _, _ in self.words]
+        shows = [
+            (i, words.index(word), score)
+            for i, shown in enumerate(self._words_of)
+            for word, score in shown
+        ]
+        attributes = [(word, self.sources[word]) for word in words]
+        write_catalogue(path, rows, attributes, shows, [], [], [])
+        return Catalogue(path)
+
+    @cached_property
+    def _finder(self):
+        words = [(word, n) for word, n, _ in self.words]
+        return Finder(self._catalogue, words, [(kind.name, kind.count) for kind in self.kinds])
+
+    def find(self, query, *, limit=60, start=0):
+        return self._finder.find(query, limit, start)
+
+    def narrow(self, query=None, *, word=""):
+        return self._finder.narrow(query, word=word)
+
+    def members(self, branch=None, kind=None, word=None):
+        if word is not None:
+            return np.array(self._catalogue.members(word=word), dtype=int)
         if kind is not None:
             return np.array([s.id for s in self._specimens if s.kind == kind])
         return np.array(self._members[branch], dtype=int)

@@ -7,6 +7,7 @@ from PIL import Image
 from tests.site.browsing import NEEDS_BROWSER, check_answer, serve_guide
 
 from fieldguide.site import export_site
+from fieldguide.site.addresses import AddressBook
 from fieldguide.site.plots import plot_key
 
 pytestmark = NEEDS_BROWSER
@@ -68,6 +69,69 @@ def test_search_narrows_the_index(open_page, site, guide):
     assert page.get_by_text("Nothing in the guide is called that").is_visible()
     page.get_by_role("searchbox").fill("")
     assert shown.count() == len(guide.kinds) + len(guide.words)
+
+
+def test_search_reads_plurals_slips_and_commas(open_page, site, guide):
+    page = open_page(f"{site}/search.html")
+    first = max(guide.words, key=lambda each: each[1])[0]
+    kind = max(guide.kinds, key=lambda kind: len(kind.name)).name
+    shown = page.locator(".entry:visible")
+    box = page.get_by_role("searchbox")
+    box.fill(f"{kind[:-3]}{kind[-2]}{kind[-3]}{kind[-1]}")  # two letters swapped
+    assert shown.all_inner_texts()[0].startswith(kind)
+    box.fill(f"{kind}s")
+    assert shown.all_inner_texts()[0].startswith(kind)
+    box.fill(f"{kind}, {first}")
+    names = shown.evaluate_all("entries => entries.map(e => e.dataset.name)")
+    assert {kind, first} <= set(names)
+    page.get_by_role("link", name=first, exact=True).first.click()
+    assert page.get_by_role("heading", level=1).inner_text().lower() == first.lower()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_one_goes_from_word_to_word(open_page, live, guide, scripts):
+    """From the box to specimens, to fewer with a word added, to more with one taken away."""
+    word, n, _ = max(guide.words, key=lambda each: each[1])
+    page = open_page(f"{live}/index.html", java_script_enabled=scripts)
+    page.get_by_role("searchbox").fill(f"{word}s")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=*")
+    assert page.get_by_role("status").inner_text() == f"{n} specimens."
+    assert page.get_by_text(f"{word}s → {word}").is_visible()
+    pictures = page.locator("#specimens .grid img")
+    assert pictures.count() == min(n, 60)
+    assert pictures.first.evaluate("image => image.naturalWidth") > 0
+    page.get_by_role("navigation", name="Pages of specimens").get_by_text("2").click()
+    page.wait_for_url("**page=2*")
+    assert pictures.count() == min(n - 60, 60)
+    choice = page.get_by_role("complementary").locator("li").first
+    remain = int(choice.locator(".count").inner_text())
+    assert 0 < remain < n
+    added = choice.get_by_role("link").inner_text()
+    choice.get_by_role("link").click()
+    page.get_by_role("heading", level=1, name=added).wait_for()
+    assert page.get_by_role("status").inner_text().startswith(f"{remain} specimen")
+    assert added in page.get_by_role("searchbox").input_value()
+    page.get_by_role("link", name=f"without {word}s").click()
+    page.get_by_role("heading", level=1, name=added, exact=True).wait_for()
+    page.get_by_role("list", name="Terms").get_by_role("link", name=added).click()
+    assert page.get_by_role("heading", level=1).inner_text().lower() == added.lower()
+    page.locator("#specimens .grid a").first.click()
+    page.get_by_role("heading", name="What it shows").wait_for()
+
+
+def test_a_query_that_nothing_fits_says_what_would(open_page, live, guide):
+    words = [word for word, n, _ in guide.words if n]
+    alone = next(w for w in words if any(not guide.find(f'word:"{w}", word:"{v}"').total
+                                         for v in words))  # fmt: skip
+    other = next(v for v in words if not guide.find(f'word:"{alone}", word:"{v}"').total)
+    page = open_page(f"{live}/search.html?q=word:%22{alone}%22, word:%22{other}%22, zzqq")
+    assert page.get_by_text("No specimen fits them all.").is_visible()
+    assert page.get_by_text("no word, kind or file is like “zzqq”").is_visible()
+    page.get_by_role("link", name="without zzqq").click()
+    page.get_by_role("link", name=f"Without {other}", exact=True).click()
+    n = guide.find(f'word:"{alone}"').total
+    assert page.get_by_role("status").inner_text().startswith(f"{n} specimen")
 
 
 def test_identify_by_file_chooser(open_page, live, guide, find):
@@ -234,7 +298,8 @@ ADDRESSES = ("index", "branch/1", "kinds", "specimen/5", "search", "identify", "
 @pytest.mark.parametrize("width", [360, 768])
 def test_nothing_overflows_a_narrow_screen(open_page, site, guide, width):
     page = open_page(f"{site}/index.html", viewport={"width": width, "height": 740})
-    for address in (*ADDRESSES, f"kind/{guide.kinds[0].slug}"):
+    word = AddressBook(guide).word(guide.words[0][0]).removesuffix(".html")
+    for address in (*ADDRESSES, f"kind/{guide.kinds[0].slug}", word):
         page.goto(f"{site}/{address}.html")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
 
@@ -249,6 +314,17 @@ def test_hostile_names_stay_text_and_fit(open_page, hostile_guide, tmp_path):
     page.goto(f"{index.parent.as_uri()}/search.html")
     page.get_by_role("link", name="<script>alert(1)</script>", exact=True).first.click()
     assert page.get_by_role("heading", level=1).inner_text() == "<script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("query", ["dup", "<script>alert(1)</script>", "x" * 300, "robin -many"])
+def test_hostile_queries_stay_text_and_fit(open_page, live_hostile, query):
+    page = open_page(f"{live_hostile}/index.html", viewport={"width": 360, "height": 740})
+    page.get_by_role("searchbox").fill(query)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=*")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("main script").count() == 0
+    assert page.get_by_role("searchbox").input_value() == query
 
 
 def test_dark_and_light_are_both_readable(open_page, site):

@@ -13,7 +13,7 @@ from fieldguide.guide.views import Unreadable
 from fieldguide.site import Renderer
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, n_pages
 from fieldguide.site.chapter_pages import list_assets
-from fieldguide.site.index import letters
+from fieldguide.site.index import sections
 from fieldguide.site.plots import plot_key
 
 SHAPES = ("guide", "hostile_guide", "plain_guide", "bare_guide", "empty_guide", "worded_guide",
@@ -137,7 +137,7 @@ def test_hostile_names_are_text(hostile_guide):
         assert "<i>Hostile" not in html, address
         assert "<img src=x" not in html, address
         assert "49" not in re.findall(r"émoji 🦜 &amp; (\S+)", html), address
-        assert re.fullmatch(r"[\w.\-]+\.html|(branch|kind|specimen)/\w[\w.\-]*\.html", address)
+        assert re.fullmatch(r"[\w.\-]+\.html|(branch|kind|word|specimen)/\w[\w.\-]*\.html", address)
     about = Renderer(hostile_guide, live=True).page("about.html")
     assert "&lt;img src=x onerror=alert(1)&gt;.jpg" in about
 
@@ -243,15 +243,125 @@ def test_home_opens_a_few_branches_and_reaches_the_deepest(make_stand_in):
 
 def test_the_index_points_at_what_else_shows_a_word(make_stand_in):
     places = [(kind, ("fox", "furry"), (32, 24), f"{kind}.jpg") for kind in ("fox", "Élan", "7up")]
-    guide = make_stand_in(places, draw=None)
-    entries = {letter: group for letter, group in letters(guide)}
-    assert list(entries) == ["#", "E", "F", "M"]
-    assert [entry.name for entry in entries["F"]] == ["fox", "fox", "furry"]
-    kind, word, furry = entries["F"]
-    assert kind.kind == "fox"
-    assert word.kind is None
-    assert word.see == ["7up", "Élan"]
+    kinds, noted, picture = sections(make_stand_in(places, draw=None))
+    assert [section.title for section in (kinds, noted, picture)] == [
+        *("Kinds", "Noted by the owner", "About the picture")
+    ]
+    assert [entry.kind for _, entries in kinds.letters for entry in entries] == [
+        "7up",
+        "Élan",
+        "fox",
+    ]
+    fox, furry = noted.letters[0][1]
+    assert (fox.word, fox.kind, fox.count) == ("fox", None, 3)
+    assert fox.see == ["7up", "Élan"]
     assert furry.see == ["7up", "fox", "Élan"]
+
+
+def test_a_long_part_of_the_index_has_letters(make_stand_in):
+    words = [*(f"b{i:02}" for i in range(30)), *(f"Á{i:02}" for i in range(30)), "7th"]
+    guide = make_stand_in([(None, (word,), (32, 24), f"{word}.jpg") for word in words], draw=None)
+    noted = sections(guide)[0]
+    assert noted.count == 61
+    assert [(letter, len(entries)) for letter, entries in noted.letters] == [
+        *(("#", 1), ("A", 30), ("B", 30))
+    ]
+
+
+def test_words_of_a_source_that_the_page_does_not_know_have_its_name(make_stand_in):
+    guide = make_stand_in([(None, ("a", "b", "c", "d", "e"), (32, 24), "x.jpg")], draw=None)
+    sources = ("picture", "field_notes", "surroundings", "subject", "kind")
+    guide.sources = guide.sources | dict(zip("abcde", sources, strict=True))
+    assert [section.title for section in sections(guide)] == [
+        *("Names of kinds", "About the subject", "Field notes", "About the surroundings"),
+        "About the picture",
+    ]
+
+
+def test_a_word_has_its_specimens_and_what_goes_with_them(make_stand_in):
+    places = [
+        ("k" if i % 2 else "l", ("word", f"part {i % 3}"), (32, 24), f"{i}.jpg") for i in range(70)
+    ]
+    guide = make_stand_in([*places, ("k", ("other",), (32, 24), "x.jpg")], draw=None)
+    live, static = Renderer(guide, live=True), Renderer(guide, live=False)
+    html = live.page(live.book.word("word")) + live.page(live.book.word("word", 2))
+    listed = re.findall(r'<li><a href="\.\./specimen/(\d+)\.html">', html)
+    assert listed == [str(i) for i in guide.members(word="word")]
+    assert sorted(map(int, listed)) == list(range(70))
+    assert '<a href="../search.html?q=word%2C+part+1">part 1</a>' in html
+    copied = static.page(static.book.word("word"))
+    assert "search.html?q=" not in copied
+    assert '<a href="../word/part-1.html">part 1</a>' in copied
+    for name, count in (("part 1", 23), ("k", 35)):
+        pattern = rf'">{name}</a><span class="leader"></span><span class="count">{count}</span>'
+        assert re.search(pattern, html)
+        assert re.search(pattern, copied)
+
+
+def test_words_on_every_page_lead_to_their_page(hostile_guide):
+    renderer = Renderer(hostile_guide, live=True)
+    link = f'href="../{renderer.book.word("dup")}">dup</a>'
+    branch = next(b for b in hostile_guide.branches if b.words == ("dup",))
+    assert link in renderer.page(renderer.book.branch(branch.id))
+    assert link in renderer.page(renderer.book.kind("robin-2"))
+    assert link in renderer.page(renderer.book.specimen(0))
+
+
+@pytest.mark.parametrize(
+    "query", ["dup", "robin", "many, robin", "dup -robin", "<b>", "nothing so", "Robin 5"]
+)
+def test_results_are_escaped_and_lead_somewhere(hostile_guide, query):
+    renderer = Renderer(hostile_guide, live=True)
+    page = read(renderer.results(query))
+    addresses = set(renderer.addresses())
+    for _, link in page.links:
+        target = urlsplit(link)
+        assert not target.scheme
+        assert not target.netloc
+        assert not link.startswith("/")
+        is_file = target.path.startswith(("assets/", "pictures/"))
+        assert is_file or unquote(target.path) in addresses or link.startswith("#")
+    assert page.inline == []
+    assert page.headings.count("h1") == 1
+    assert len(page.ids) == len(set(page.ids))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "{{ 7 * 7 }}",
+        "x" * 501,
+        ", ,",
+    ],
+)
+def test_a_hostile_query_is_text(hostile_guide, query):
+    html = Renderer(hostile_guide, live=True).results(query)
+    read(html)
+    assert "<script>alert" not in html
+    assert "<img src=x" not in html
+    assert ">49<" not in html
+
+
+def test_a_facet_leads_to_as_many_specimens_as_it_says(guide):
+    renderer = Renderer(guide, live=True)
+    word, n_showing, _ = guide.words[0]
+    facets = guide.narrow(word=word)
+    assert len(facets) > 10
+    for facet in facets:
+        assert guide.find(facet.query, limit=1).total == facet.count, facet
+        if facet.count < n_showing:
+            assert f"{facet.count:,} specimen" in renderer.results(facet.query)
+
+
+def test_a_word_that_no_query_can_hold_has_a_page(make_stand_in):
+    long = "x" * 900
+    places = [("k", (long, " "), (32, 24), name) for name in ("a.jpg", "b.jpg")]
+    guide = make_stand_in(places, draw=None)
+    renderer = Renderer(guide, live=True)
+    for word in (long, " "):
+        assert "2 specimens show it" in renderer.page(renderer.book.word(word))
 
 
 def test_a_branch_reads_as_a_sentence(plain_guide):

@@ -94,6 +94,49 @@ def test_head_has_headers_alone(guide, client):
     assert client.head("/nope").status_code == 404
 
 
+def test_what_fits_a_query_is_a_page_and_data(guide, client):
+    word, n, _ = max(guide.words, key=lambda each: each[1])
+    page = client.get("/search.html", params={"q": word})
+    assert page.status_code == 200
+    assert page.text.count('<span class="mount">') == 60 < n
+    second = client.get("/search.html", params={"q": word, "page": 2})
+    assert second.text.count('<span class="mount">') == min(n - 60, 60)
+    told = client.get("/api/find", params={"q": word, "limit": 3}).json()
+    assert told["total"] == n
+    assert len(told["finds"]) == 3
+    assert told["finds"][0]["because"] == [word]
+    known = client.get(
+        "/search.html", params={"q": word}, headers={"If-None-Match": page.headers["etag"]}
+    )
+    assert known.status_code == 304
+
+
+def test_an_empty_query_is_the_index(client):
+    assert client.get("/search.html?q=").text == client.get("/search.html").text
+    assert client.get("/search.html?q=%20").text == client.get("/search.html").text
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "999", "1e3", "x", "%00", "9" * 20, ""])
+def test_a_page_of_finds_that_there_is_not_is_missing(client, guide, number):
+    assert client.get(f"/search.html?q={guide.words[0][0]}&page={number}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["<script>alert(1)</script>", "%27%3B%20DROP%20TABLE%20shows", "%00", "%ff%fe", '"',
+     "../../etc", "x" * 600, "a%20" * 100, "%25%25", "file:%5C", "&q=b"],
+)  # fmt: skip
+def test_hostile_queries_are_answered(client, query):
+    page = client.get(f"/search.html?q={query}")
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    told = client.get(f"/api/find?q={query}")
+    if told.status_code == 200:
+        assert told.json()["terms"]
+    else:
+        check_error(told, 400)
+
+
 TRAVERSALS = (
     "/../guide.json",
     "/%2e%2e/guide.json",

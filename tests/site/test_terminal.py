@@ -5,7 +5,7 @@ from rich.cells import cell_len
 
 from fieldguide._console import printable
 from fieldguide.guide.compare import Comparison, Move, Pair
-from fieldguide.site.terminal import FINE, PLAIN, comparison_lines, tree_lines
+from fieldguide.site.terminal import FINE, PLAIN, comparison_lines, found_lines, tree_lines
 
 GUIDES = ("guide", "hostile_guide", "plain_guide", "bare_guide")
 
@@ -94,3 +94,24 @@ def test_two_trees_side_by_side(plain_guide, width):
     assert counts == [[24, 24, 24], [12, 6, 6], [6], [9]]
     assert all(cell_len(line) <= width for line in lines[start:])
     assert "… 2 more ways" in lines
+
+
+@pytest.mark.parametrize("name", ["guide", "hostile_guide"])
+@pytest.mark.parametrize("width", [24, 50, 80, 200])
+def test_what_is_found_fits_the_terminal(request, name, width):
+    shown = request.getfixturevalue(name)
+    word = max(shown.words, key=lambda each: each[1])[0]
+    found = shown.find(f"{word}, -zzqq", limit=9)
+    lines = found_lines(found, width)
+    blank = [line.plain for line in lines].index("")
+    assert f"{found.total} specimens for {word}, not zzqq." in lines[0].plain
+    assert "no word, kind or file is like “zzqq”" in lines[1].plain
+    assert len(lines) == blank + 1 + 9 + 1
+    for line in lines[blank:]:
+        assert printable(line.plain) == line.plain
+        assert line.cell_len <= max(width, 45)
+    for find, line in zip(found.finds, lines[blank + 1 :], strict=False):
+        assert line.cell_len <= width
+        if width == 200:
+            assert line.plain.startswith(printable(find.specimen.path))
+            assert word in line.plain

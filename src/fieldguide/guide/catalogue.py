@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
 
+MILLION = 1_000_000
+_LEAST_PART = 3  # letters that part of a file's name must have
 _SCHEMA = """
 CREATE TABLE specimen (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, digest TEXT NOT NULL,
@@ -31,7 +35,7 @@ CREATE TABLE shows (
     specimen INTEGER NOT NULL, attribute INTEGER NOT NULL, score REAL NOT NULL,
     PRIMARY KEY (specimen, attribute)
 ) WITHOUT ROWID;
-CREATE INDEX shows_attribute ON shows (attribute);
+CREATE INDEX shows_attribute ON shows (attribute, specimen, score);
 CREATE TABLE branch (
     id INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER NOT NULL, words TEXT NOT NULL,
     likeness INTEGER NOT NULL, count INTEGER NOT NULL, here INTEGER NOT NULL, truth REAL NOT NULL,
@@ -158,8 +162,20 @@ class Catalogue:
             raise KeyError(f"There is no specimen {missing[0]} in this guide.")
         return [found[i] for i in ids]
 
-    def members(self, *, branch: int | None = None, kind: str | None = None) -> list[int]:
-        """Return the ids of a branch (here and below) or of a kind, most typical first."""
+    def members(
+        self, *, branch: int | None = None, kind: str | None = None, word: str | None = None
+    ) -> list[int]:
+        """Return the ids of a branch (here and below), of a kind, or that show a word.
+
+        Most typical first; of a word, surest first.
+        """
+        if word is not None:
+            query = (
+                "SELECT specimen.id FROM attribute JOIN shows ON attribute = attribute.id "
+                "JOIN specimen ON specimen.id = specimen WHERE name = ? "
+                "ORDER BY score DESC, typical DESC, specimen.id"
+            )
+            return [i for (i,) in self._all(query, [word])]
         if kind is not None:
             query = "SELECT id FROM specimen WHERE kind = ? ORDER BY typical DESC, id"
             return [i for (i,) in self._all(query, [kind])]
@@ -190,6 +206,62 @@ class Catalogue:
             "ON attribute = attribute.id GROUP BY attribute.id ORDER BY name"
         )
         return tuple(self._all(query))
+
+    def sources(self) -> dict[str, str]:
+        """Return where each attribute comes from, by its name."""
+        return dict(self._all("SELECT name, source FROM attribute ORDER BY id"))
+
+    def showing(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the specimens that show any of some attributes, and scores in millionths."""
+        query = (
+            f"SELECT group_concat(specimen), group_concat(CAST(score * {MILLION} AS INTEGER)) "
+            "FROM shows WHERE attribute IN "
+            f"(SELECT id FROM attribute WHERE name IN ({_marks(words)}))"
+        )
+        ids, scores = self._all(query, words)[0]
+        return _parse(ids), _parse(scores)
+
+    def of_kinds(self, names: Sequence[str]) -> np.ndarray:
+        """Return the specimens of some kinds."""
+        query = f"SELECT group_concat(id) FROM specimen WHERE kind IN ({_marks(names)})"
+        return _parse(self._all(query, names)[0][0])
+
+    def named(self, text: str) -> np.ndarray:
+        """Return the specimens whose file or folder has a name, or has it in part.
+
+        A name is whole without its ending, too; part of a name is taken where none is whole.
+        """
+        wanted = "".join(f"\\{c}" if c in "%_\\" else c for c in text)
+        whole = "'/' || path || '/' LIKE ? ESCAPE '\\' OR '/' || path LIKE ? ESCAPE '\\'"
+        part = "path LIKE ? ESCAPE '\\'"
+        for condition, values in (
+            (whole, [f"%/{wanted}/%", f"%/{wanted}.%"]),
+            (part, [f"%{wanted}%"] if len(text) >= _LEAST_PART else []),
+        ):
+            if values:
+                query = f"SELECT group_concat(id) FROM specimen WHERE {condition}"
+                found = _parse(self._all(query, values)[0][0])
+                if len(found):
+                    return found
+        return np.empty(0, dtype=np.int64)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the specimens that show each attribute."""
+        query = (
+            "SELECT name, (SELECT group_concat(specimen) FROM shows "
+            "WHERE attribute = attribute.id) FROM attribute"
+        )
+        return {name: _parse(ids) for name, ids in self._all(query)}
+
+    def kind_columns(self) -> dict[str, np.ndarray]:
+        """Return the specimens of each kind."""
+        query = "SELECT kind, group_concat(id) FROM specimen WHERE kind IS NOT NULL GROUP BY kind"
+        return {kind: _parse(ids) for kind, ids in self._all(query)}
+
+    def typicality(self) -> np.ndarray:
+        """Return how typical each specimen is of where it sits, by id."""
+        query = "SELECT group_concat(typical) FROM (SELECT typical FROM specimen ORDER BY id)"
+        return _parse(self._all(query)[0][0], np.float64)
 
     def unreadable(self) -> tuple[Unreadable, ...]:
         """Return the files that were skipped, by path."""
@@ -243,6 +315,15 @@ class Catalogue:
             raise GuideError(
                 f"The catalogue is damaged ({error}); build the guide again."
             ) from None
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _parse(joined: str | None, dtype: Any = np.int64) -> np.ndarray:
+    """Read what ``group_concat`` gives: many numbers ten times as quickly as row by row."""
+    return np.fromstring(joined, dtype=dtype, sep=",") if joined else np.empty(0, dtype=dtype)
 
 
 def _branch_row(b: Branch) -> tuple:

@@ -20,6 +20,7 @@ from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.finding import Finder
 from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
@@ -29,6 +30,8 @@ from fieldguide.guide.views import (
     Branch,
     Couplet,
     Exemplar,
+    Facet,
+    Found,
     FoundSubject,
     Kind,
     Specimen,
@@ -187,6 +190,14 @@ class Guide:
         return tuple((word, n, named.get(word)) for word, n in self._catalogue.words())
 
     @cached_property
+    def sources(self) -> dict[str, str]:
+        """Where each word comes from: "annotation", "network", "picture", ….
+
+        ``docs/words.md`` has the list.
+        """
+        return self._catalogue.sources()
+
+    @cached_property
     def visual_words(self) -> tuple[VisualWord, ...]:
         """A few of the visual words; empty in a guide whose features hold none."""
         path = self.edition / files.VISUAL_WORDS
@@ -333,9 +344,15 @@ class Guide:
         """Return specimens in the order of ``ids``."""
         return self._catalogue.specimens([int(i) for i in ids])
 
-    def members(self, *, branch: int | None = None, kind: str | None = None) -> np.ndarray:
-        """Return the ids of a branch (here and below) or of a kind, most typical first."""
-        return np.array(self._catalogue.members(branch=branch, kind=kind), dtype=np.int64)
+    def members(
+        self, *, branch: int | None = None, kind: str | None = None, word: str | None = None
+    ) -> np.ndarray:
+        """Return the ids of a branch (here and below), of a kind, or that show a word.
+
+        Most typical first; of a word, surest first.
+        """
+        found = self._catalogue.members(branch=branch, kind=kind, word=word)
+        return np.array(found, dtype=np.int64)
 
     def words_of(self, i: int) -> tuple[tuple[str, float], ...]:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""
@@ -385,6 +402,39 @@ class Guide:
             f"No branch is called {name!r}; give its words, or a number from 0 to "
             f"{len(self.branches) - 1}.{hint}"
         )
+
+    @cached_property
+    def _finder(self) -> Finder:
+        words = [(word, n) for word, n, _ in self.words]
+        return Finder(self._catalogue, words, [(kind.name, kind.count) for kind in self.kinds])
+
+    def find(self, query: str, *, limit: int | None = 60, start: int = 0) -> Found:
+        """Return the specimens that fit a query.
+
+        Parameters
+        ----------
+        query : str
+            Terms with commas between: words, kinds, names of files or folders, each as it is
+            written, in the singular or plural, in part, or with a slip of the pen. All must hold;
+            a minus or *not* before a term excludes it. ``docs/find.md`` has more.
+        limit : int, optional
+            The most to list; None lists all.
+        start : int
+            How many to skip.
+
+        Returns
+        -------
+        Found
+            The finds, best first; how many there are; and what each term was taken for.
+        """
+        return self._finder.find(query, limit, start)
+
+    def narrow(self, query: str | None = None, *, word: str = "") -> tuple[Facet, ...]:
+        """Return the words and kinds of a query's finds, each with how many would remain.
+
+        In place of a query, ``word`` is one word of the guide.
+        """
+        return self._finder.narrow(query, word=word)
 
     @cached_property
     def digests(self) -> list[str]:

@@ -67,6 +67,52 @@ class Kind:
 
 
 @dataclass(frozen=True)
+class Term:
+    """One term of a query, and what it is taken for."""
+
+    text: str  # as it was typed
+    excludes: bool = False
+    form: str = ""  # "word", "kind" or "file" where the query says so
+    # "exact", "plural", "part" of a name, "beginning" of one, "file", "slip" of the pen;
+    # "" for a term that was not understood
+    how: str = ""
+    words: tuple[str, ...] = ()  # any of these, or
+    kinds: tuple[str, ...] = ()  # any of these
+    n_specimens: int = 0  # of which it is true
+    suggestions: tuple[str, ...] = ()  # names that it may have meant, if it was not understood
+
+
+@dataclass(frozen=True)
+class Find:
+    """A specimen that fits a query."""
+
+    specimen: Specimen
+    score: float  # sum over the terms that do not exclude
+    because: tuple[str, ...]  # its words, kind and file that fit
+
+
+@dataclass(frozen=True)
+class Found:
+    """What fits a query."""
+
+    query: str
+    terms: tuple[Term, ...]
+    total: int  # specimens that fit
+    start: int  # how many of them come before those listed
+    finds: tuple[Find, ...]  # best first
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A word or a kind by which a query can be narrowed."""
+
+    form: str  # "word" or "kind"
+    name: str
+    count: int  # specimens that would remain
+    query: str  # the narrower one
+
+
+@dataclass(frozen=True)
 class VisualWord:
     """A small pattern that a guide looks for, in a guide whose features hold such words."""
 

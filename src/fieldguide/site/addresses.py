@@ -8,10 +8,11 @@ server and in a static export::
     words.html                              in a guide with visual words
     branch/12.html  branch/12-2.html        the second page of its specimens
     kind/robin.html  kind/robin-2.html
+    word/spotted.html  word/spotted-2.html
     specimen/7.html
 
-A kind may itself be called *robin-2*: first pages take their addresses before any second page
-does, and a second page whose address is taken gets one more hyphen (``kind/robin--2.html``).
+A kind or a word may itself be called *robin-2*: first pages take their addresses before any second
+page does, and a second page whose address is taken gets one more hyphen (``kind/robin--2.html``).
 """
 
 import re
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from fieldguide.guide.views import Kind
+from fieldguide.guide.summaries import make_slugs
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -36,8 +37,8 @@ _SAFE_SLUG = re.compile(r"\w[\w.\-]{0,120}")
 class Page:
     """What an address shows."""
 
-    form: str  # a template's name: "index", "branch", "kind", "specimen", …
-    key: int = 0  # the branch, specimen, or position of the kind
+    form: str  # a template's name: "index", "branch", "kind", "word", "specimen", …
+    key: int = 0  # the branch, specimen, or position of the kind or word
     number: int = 1  # which page of its specimens, from 1
 
 
@@ -47,7 +48,7 @@ class AddressBook:
     Parameters
     ----------
     guide : Guide
-        Only its branches, kinds, couplets, visual words and number of specimens are read.
+        Only its branches, kinds, words, couplets, visual words and number of specimens are read.
     """
 
     def __init__(self, guide: "Guide") -> None:
@@ -56,10 +57,15 @@ class AddressBook:
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
-        self._kind_addresses = _kind_addresses(guide.kinds)
-        self._kind_pages = {
-            address: Page("kind", k, number)
-            for k, addresses in enumerate(self._kind_addresses)
+        self._kind_addresses = _name_pages("kind", [(k.slug, k.count) for k in guide.kinds])
+        self._word_positions = {word: k for k, (word, _, _) in enumerate(guide.words)}
+        slugs = make_slugs([word for word, _, _ in guide.words])
+        counts = [count for _, count, _ in guide.words]
+        self._word_addresses = _name_pages("word", list(zip(slugs, counts, strict=True)))
+        self._named_pages = {
+            address: Page(form, k, number)
+            for form, pages in (("kind", self._kind_addresses), ("word", self._word_addresses))
+            for k, addresses in enumerate(pages)
             for number, address in enumerate(addresses, start=1)
         }
 
@@ -70,13 +76,13 @@ class AddressBook:
         for branch, specimens in enumerate(self._branch_counts):
             for number in range(1, n_pages(specimens) + 1):
                 yield self.branch(branch, number)
-        yield from self._kind_pages
+        yield from self._named_pages
         for i in range(self._n_specimens):
             yield self.specimen(i)
 
     def __len__(self) -> int:
         branches = sum(n_pages(specimens) for specimens in self._branch_counts)
-        return len(self._single) + branches + len(self._kind_pages) + self._n_specimens
+        return len(self._single) + branches + len(self._named_pages) + self._n_specimens
 
     def branch(self, branch: int, number: int = 1) -> str:
         """Address of a page of a branch."""
@@ -90,14 +96,22 @@ class AddressBook:
         """Whether the guide has a plate of that kind."""
         return name in self._kind_positions
 
+    def word(self, name: str, number: int = 1) -> str:
+        """Address of a page of a word."""
+        return self._word_addresses[self._word_positions[name]][number - 1]
+
+    def has_word(self, name: str) -> bool:
+        """Whether the guide has a page of that word."""
+        return name in self._word_positions
+
     def specimen(self, i: int) -> str:
         """Address of the page of a specimen."""
         return f"specimen/{i}.html"
 
     def find(self, address: str) -> Page:
         """Say what an address shows; KeyError for one that the guide does not have."""
-        if address in self._kind_pages:
-            return self._kind_pages[address]
+        if address in self._named_pages:
+            return self._named_pages[address]
         name = address.removesuffix(".html")
         if name in self._single and address != name:
             return Page(name)
@@ -130,17 +144,17 @@ def href(address: str) -> str:
     return quote(address, safe="/~")
 
 
-def _kind_addresses(kinds: Sequence[Kind]) -> list[list[str]]:
-    """Addresses of every page of every kind, no two alike even where case does not count."""
+def _name_pages(form: str, named: Sequence[tuple[str, int]]) -> list[list[str]]:
+    """Addresses of every page of (slug, specimens), no two alike even where case does not count."""
     taken: set[str] = set()
     stems = []
-    for k, kind in enumerate(kinds):
-        stem = kind.slug if _SAFE_SLUG.fullmatch(kind.slug) else f"kind-{k}"
+    for k, (slug, _) in enumerate(named):
+        stem = slug if _SAFE_SLUG.fullmatch(slug) else f"{form}-{k}"
         stems.append(_claim(stem, "", taken))
-    addresses = [[f"kind/{stem}.html"] for stem in stems]
-    for stem, kind, own in zip(stems, kinds, addresses, strict=True):
-        for number in range(2, n_pages(kind.count) + 1):
-            own.append(f"kind/{_claim(stem, f'-{number}', taken)}.html")
+    addresses = [[f"{form}/{stem}.html"] for stem in stems]
+    for stem, (_, count), own in zip(stems, named, addresses, strict=True):
+        for number in range(2, n_pages(count) + 1):
+            own.append(f"{form}/{_claim(stem, f'-{number}', taken)}.html")
     return addresses
 
 

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fieldguide.guide.views import Branch, Kind, Specimen, VisualWord
+from fieldguide.guide.views import Branch, Found, Kind, Specimen, VisualWord
 from fieldguide.site.answers import ShownAnswer
 from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
-from fieldguide.site.index import Entry as IndexEntry
+from fieldguide.site.index import Section
+from fieldguide.site.navigation import Choices, ShownTerm
 from fieldguide.site.pictures import Picture
 from fieldguide.site.tree import Row
 
@@ -22,7 +23,8 @@ class Listing:
     n_listed: int  # specimens on all pages
     first: int  # position of the first one here, from 1
     pictures: list[Picture]
-    page_address: Callable[[int], str]
+    page_address: Callable[[int], str]  # as it stands in a link
+    order: str = "most typical first"
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,36 @@ class KeyPage:
 
 
 @dataclass(frozen=True)
+class WordPage:
+    """word.html."""
+
+    word: str
+    n_showing: int
+    source: str  # where it comes from, as a heading
+    branch: Branch | None  # that the word names
+    path: list[Branch]
+    choices: Choices | None  # None on all but the first page
+    listing: Listing
+
+
+@dataclass(frozen=True)
 class SearchPage:
     """search.html."""
 
-    letters: list[tuple[str, list[IndexEntry]]]
+    sections: list[Section]
+
+
+@dataclass(frozen=True)
+class ResultsPage:
+    """results.html: search.html?q=… on the server."""
+
+    query: str
+    found: Found | None  # None where the query was refused
+    refusal: str
+    terms: list[ShownTerm]
+    notes: list[str]
+    choices: Choices | None
+    listing: Listing | None
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,24 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fieldguide.guide.naming import display_name
-from fieldguide.guide.views import Branch, KeyPath
+from fieldguide.guide.views import Branch, Found, KeyPath, Term
 
 # How a kind is written: ``Guide.shown_name``.
 Spell = Callable[[str], str]
 
 CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four belongs elsewhere
+
+MOST_NAMES = 6  # that a term of a query is said to mean
+SOURCES = {
+    "annotation": "Noted by the owner",
+    "keyword": "Keywords of the files",
+    "folder": "Names of folders",
+    "kind": "Names of kinds",
+    "subject": "About the subject",
+    "network": "Seen by the network",
+    "surroundings": "About the surroundings",
+    "picture": "About the picture",
+}
 
 _SURE = (
     (0.95, "almost certain"),
@@ -188,6 +200,56 @@ def word_others(others: Mapping[str, int]) -> str:
     rest = len(others) - len(shown)
     more = [count(rest, "more type")] if rest else []
     return f"{total:,} {are}: {', '.join([*named, *more])}"
+
+
+def name_source(source: str) -> str:
+    """Say where words come from: the heading of a group of them."""
+    return SOURCES.get(source) or f"{display_name(source)[:1].upper()}{display_name(source)[1:]}"
+
+
+def rank_source(source: str) -> int:
+    """Return the place of a source among others: what is said of the subject comes first."""
+    order = list(SOURCES)
+    return order.index(source) if source in order else order.index("surroundings")
+
+
+def word_found(found: Found) -> str:
+    """Say how many specimens fit a query."""
+    terms = [f"not {term.text}" if term.excludes else term.text for term in found.terms]
+    if found.total or len(terms) == 1:
+        begun = count(found.total, "specimen")
+        return f"{begun[:1].upper()}{begun[1:]} for {', '.join(terms)}"
+    alone = [f"{term.n_specimens:,}" for term in found.terms]
+    listed_terms = [f"{text} ({n})" for text, n in zip(terms, alone, strict=True)]
+    return f"No specimen fits all of {', '.join(listed_terms)}"
+
+
+def word_term(term: Term, spell: Spell = display_name) -> str:
+    """Say what a term of a query is taken for; nothing where it is as it is spelled."""
+    if not term.how:
+        near = [spell(name) for name in term.suggestions]
+        there = f"; there is {listed(near)}" if near else ""
+        return f"no word, kind or file is like “{term.text}”{there}"
+    if term.how == "file":
+        return f"“{term.text}” is in the name of a file or folder"
+    kinds = [spell(kind) for kind in term.kinds]
+    names = [*term.words, *kinds]
+    if len(names) == 1 and display_name(term.text) == names[0]:
+        return ""
+    parts = [_list_some(term.words)] if term.words else []
+    if kinds:
+        parts.append(f"the kind{'s' if len(kinds) > 1 else ''} {_list_some(kinds)}")
+    return f"{term.text} → {' or '.join(parts)}"
+
+
+def list_notes(found: Found, spell: Spell = display_name) -> list[str]:
+    """Say what the terms of a query are taken for, where it is not what they say."""
+    return [note for term in found.terms if (note := word_term(term, spell))]
+
+
+def _list_some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def duration(seconds: float) -> str:

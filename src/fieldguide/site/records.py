@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fieldguide.guide.compare import Comparison
+from fieldguide.guide.views import Found, Term
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -86,6 +87,27 @@ class ComparisonRecord:
     moves: tuple[MoveRecord, ...]
 
 
+@dataclass(frozen=True)
+class FindRecord:
+    """A specimen that fits a query."""
+
+    id: int
+    path: str
+    kind: str | None
+    score: float  # sum over the terms
+    because: tuple[str, ...]  # its words, kind and file that fit
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """What fits a query."""
+
+    query: str
+    total: int
+    terms: tuple[Term, ...]
+    finds: tuple[FindRecord, ...]  # best first
+
+
 def guide_record(guide: "Guide") -> GuideRecord:
     """Return a guide in a few figures."""
     return GuideRecord(
@@ -145,3 +167,12 @@ def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) ->
         for move in comparison.moves
     )
     return ComparisonRecord(len(comparison.shared), comparison.n_moved, pairs, moves)
+
+
+def found_record(found: Found) -> FoundRecord:
+    """Return what fits a query."""
+    finds = tuple(
+        FindRecord(f.specimen.id, f.specimen.path, f.specimen.kind, f.score, f.because)
+        for f in found.finds
+    )
+    return FoundRecord(found.query, found.total, found.terms, finds)

@@ -15,6 +15,7 @@ import numpy as np
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from PIL import Image
 
+from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
@@ -31,13 +32,16 @@ from fieldguide.site.contexts import (
     KindPage,
     KindsPage,
     Listing,
+    ResultsPage,
     SearchPage,
     SpecimenPage,
+    WordPage,
     WordsPage,
 )
 from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
-from fieldguide.site.index import letters
+from fieldguide.site.index import sections
 from fieldguide.site.key_drawing import WORDS
+from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
@@ -71,7 +75,6 @@ class Renderer:
         self.pictures = PictureBook(guide, self.book)
         self.max_upload_mb = max_upload_mb
         self._kinds = {kind.name: kind for kind in guide.kinds}
-        self._branch_of_word = {word: branch for word, _, branch in guide.words}
         self._neighbours: dict[int, list[int]] = {}
         self._templates = make_environment(guide.shown_name)
         self._templates.globals.update(
@@ -79,7 +82,6 @@ class Renderer:
             book=self.book,
             live=live,
             version=version("fieldguide"),
-            branch_of_word=self._branch_of_word,
             most_couplets=MOST_COUPLETS,
         )
 
@@ -105,6 +107,32 @@ class Renderer:
     def missing(self, root: str) -> str:
         """Render the page for an address that does not exist; ``root`` leads to the site."""
         return self._render(Page("404"), root=root)
+
+    def results(self, query: str, number: int = 1) -> str:
+        """Render a page of what fits a query; KeyError for a page that there is not."""
+        start = (number - 1) * PAGE_SIZE
+        try:
+            found = self.guide.find(query, limit=PAGE_SIZE, start=start)
+            facets = self.guide.narrow(query) if found.total else ()
+        except FieldguideError as error:
+            return self._fill("results", ResultsPage(query, None, str(error), [], [], None, None))
+        if number > n_pages(found.total):
+            raise KeyError(number)
+        listing = Listing(
+            number=number,
+            page_count=n_pages(found.total),
+            n_listed=found.total,
+            first=start + 1,
+            pictures=self.pictures(find.specimen.id for find in found.finds),
+            page_address=lambda n: search_link(query, n),
+            order="best first",
+        )
+        choices = show_choices(self.guide, self.book, facets, found.total, live=self.live)
+        terms, notes = (
+            show_terms(self.guide, self.book, found),
+            phrases.list_notes(found, self.guide.shown_name),
+        )
+        return self._fill("results", ResultsPage(query, found, "", terms, notes, choices, listing))
 
     def identify(self, asked: ShownAnswer | None = None, refusal: str = "") -> str:
         """Render the *identify* page with an answer, or with the reason why there is none."""
@@ -217,7 +245,29 @@ class Renderer:
         )
 
     def _show_search(self, page: Page) -> SearchPage:
-        return SearchPage(letters(self.guide))
+        return SearchPage(sections(self.guide))
+
+    def _show_word(self, page: Page) -> WordPage:
+        word, n_showing, named = self.guide.words[page.key]
+        branch = None if named is None else self.guide.branches[named]
+        choices = None
+        if page.number == 1:
+            facets = self.guide.narrow(word=word)
+            choices = show_choices(self.guide, self.book, facets, n_showing, live=self.live)
+        return WordPage(
+            word=word,
+            n_showing=n_showing,
+            source=phrases.name_source(self.guide.sources.get(word, "")),
+            branch=branch,
+            path=[] if branch is None else self._path(branch),
+            choices=choices,
+            listing=self._listing(
+                self.guide.members(word=word),
+                page.number,
+                lambda number: self.book.word(word, number),
+                order="surest first",
+            ),
+        )
 
     def _show_identify(self, page: Page) -> IdentifyPage:
         return IdentifyPage(self.max_upload_mb)
@@ -263,7 +313,11 @@ class Renderer:
         return path[::-1]
 
     def _listing(
-        self, members: np.ndarray, number: int, page_address: Callable[[int], str]
+        self,
+        members: np.ndarray,
+        number: int,
+        page_address: Callable[[int], str],
+        order: str = "most typical first",
     ) -> Listing:
         start = (number - 1) * PAGE_SIZE
         return Listing(
@@ -272,7 +326,8 @@ class Renderer:
             n_listed=len(members),
             first=start + 1,
             pictures=self.pictures(members[start : start + PAGE_SIZE]),
-            page_address=page_address,
+            page_address=lambda n: href(page_address(n)),
+            order=order,
         )
 
 

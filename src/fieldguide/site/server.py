@@ -3,12 +3,14 @@
 ::
 
     GET  /                    the home page; every page at the address that it has in an export
+    GET  /search.html?q=…     what fits a query; ``page`` is the page of a long list
     GET  /assets/…            style and scripts
     GET  /pictures/…          pictures that the guide lists, and nothing else
     POST /identify.html       multipart field ``image`` -> the page with the answer in it
     POST /api/identify        the same field -> the answer as ``Answer.to_plain`` gives it
     POST /api/identify.html   the same field -> the answer as two elements to insert into the page
     GET  /api/guide           a summary of the guide
+    GET  /api/find?q=…        what ``fieldguide find --json`` prints; ``limit`` as there
     GET  /healthz             {"status": "ok"}
 
 The server writes nothing. Each answer is of one edition of the guide; when the guide has been
@@ -18,6 +20,7 @@ built again, the next answer is of the new one. See ``guard.py`` for hosts, head
 import hashlib
 import logging
 import os
+import re
 import socket
 import threading
 import time
@@ -48,7 +51,7 @@ from fieldguide.site.guard import (
     wants_json,
     word_error,
 )
-from fieldguide.site.records import guide_record
+from fieldguide.site.records import found_record, guide_record
 from fieldguide.site.render import Renderer
 from fieldguide.site.uploads import uploaded_image
 
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
 FIRST_PORT = 8000
 N_PORTS = 20  # ports tried from the first one when none is asked for
 _AT_ONCE = 2  # pictures identified at the same time
+_N_FINDS = 20  # listed by /api/find unless a limit is given
 _WAITING = 32  # and how many more may wait for their turn
 _PICTURE_CACHE = "private, max-age=86400"
 _PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
@@ -99,6 +103,7 @@ def create_app(
                     Route("/identify", site.identify, methods=["POST"]),
                     Route("/identify.html", site.fragment, methods=["POST"]),
                     Route("/guide", site.summary, methods=["GET"]),
+                    Route("/find", site.find, methods=["GET"]),
                 ],
             ),
             Route("/healthz", site.health, methods=["GET"]),
@@ -195,6 +200,7 @@ class _Edition:
         self.guide = guide
         self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
         self.page = lru_cache(maxsize=256)(self.renderer.page)
+        self.results = lru_cache(maxsize=64)(self.renderer.results)
 
     def identify(self, data: bytes) -> dict[str, Any]:
         return self.guide.identify([data])[0].to_plain()
@@ -249,8 +255,13 @@ class _Site:
 
     def page(self, request: Request) -> Response:
         address = request.path_params["address"] or "index.html"
+        query = request.query_params.get("q", "").strip() if address == "search.html" else ""
+        edition = self.edition()
         try:
-            html = self.edition().page(address)
+            if query:
+                html = edition.results(query, _read_number(request, "page", 1))
+            else:
+                html = edition.page(address)
         except KeyError:
             raise HTTPException(404) from None
         if address == "404.html":
@@ -279,6 +290,14 @@ class _Site:
 
     def summary(self, request: Request) -> Response:
         return JSONResponse(to_plain(guide_record(self.edition().guide), n_digits=None))
+
+    def find(self, request: Request) -> Response:
+        limit = _read_number(request, "limit", _N_FINDS)
+        try:
+            found = self.edition().guide.find(request.query_params.get("q", ""), limit=limit)
+        except FieldguideError as error:
+            raise HTTPException(400, str(error)) from None
+        return JSONResponse(to_plain(found_record(found)))
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -336,6 +355,14 @@ def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response
     if _is_known(request, tag):
         return Response(status_code=304, headers=headers)
     return FileResponse(found, headers=headers, stat_result=status)
+
+
+def _read_number(request: Request, name: str, default: int) -> int:
+    """Return a number from 1 on that stands in the address; 404 for what is none."""
+    text = request.query_params.get(name, str(default))
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise HTTPException(404)
+    return int(text)
 
 
 def _is_known(request: Request, tag: str) -> bool:

@@ -1,4 +1,4 @@
-"""The tree, and two trees side by side, as lines of a terminal of any width."""
+"""The tree, two trees side by side, and what was found, as lines of a terminal of any width."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,7 +8,8 @@ from rich.text import Text
 
 from fieldguide._console import printable
 from fieldguide.guide.compare import Comparison, word_comparison
-from fieldguide.site.phrases import Spell, count
+from fieldguide.guide.views import Found
+from fieldguide.site.phrases import Spell, count, display_name, list_notes, word_found
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -85,6 +86,33 @@ def comparison_lines(
         lines.append(Text(_cut(text, width, marks[6]), no_wrap=True))
     if len(comparison.moves) > _MOST_MOVES:
         lines.append(Text(f"{marks[6]} {count(len(comparison.moves) - _MOST_MOVES, 'more way')}"))
+    return lines
+
+
+def found_lines(
+    found: Found, width: int, marks: Sequence[str] = FINE, spell: Spell = display_name
+) -> list[Text]:
+    """Return what fits a query: how many, what the terms were taken for, and a line for each."""
+    said = [f"{word_found(found)}.", *list_notes(found, spell)]
+    lines = [Text(_ascii(line) if marks is not FINE else line) for line in said]
+    rows = [
+        (f.specimen.path, spell(f.specimen.kind or ""), ", ".join(f.because)) for f in found.finds
+    ]
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max((cell_len(row[k]) for row in shown), default=0) for k in range(3)]
+    least = max((width - 4) // 3, 4)
+    path = min(widths[0], max(width - 4 - sum(min(w, least) for w in widths[1:]), least))
+    kind = min(widths[1], max(width - 4 - path - min(widths[2], least), least))
+    if rows:
+        lines.append(Text())
+    for row in shown:
+        line = Text(no_wrap=True)
+        line.append(set_cell_size(_cut(row[0], path, marks[6]), path))
+        line.append(f"  {set_cell_size(_cut(row[1], kind, marks[6]), kind)}", style="cyan")
+        line.append(f"  {_cut(row[2], max(width - path - kind - 4, 1), marks[6])}", style="dim")
+        lines.append(line)
+    if (n_more := found.total - found.start - len(found.finds)) > 0 and rows:
+        lines.append(Text(f"{marks[6]} {n_more:,} more; --limit lists more of them", style="dim"))
     return lines
 
 

@@ -1,0 +1,244 @@
+"""Is the tree of a guide true, whole, and the same again?
+
+Caltech-101 (no background class), CUB-200 and drawn specimens, as a build sees them, without any
+word of the owner's: no labels, no names of folders. Beside the Attribute Tree Process with the
+settings of a guide: FBLM, Ward clustering, k-means and HDBSCAN of the same words, the last three
+with as many parts as the Attribute Tree Process has nodes (HDBSCAN chooses for itself), and all of
+them named by the same rules.
+
+- log-likelihood: of the words of held-out halves, per word, by one judge: each part has the rates
+  of its training rows (with 1 row that has the rates of all) and its share of them as a weight;
+- purity: against the kinds, which no method has seen, at the same number of parts;
+- below the root, by words / with likeness: share of specimens that the tree of a guide places;
+- two seeds agree: share of specimens with the same names on the first two levels;
+- names true: the share of branches with the words of the network whose names are true of at least
+  80 % of their pictures, by what the names of folders imply (Caltech-101: the words listed in
+  `words`); colours, and names that the folders say nothing of, are left to the eye.
+
+What was seen of a picture is kept in ``out/bench/guide_tree``: a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+from scipy.special import logsumexp, softmax
+from sklearn.cluster import HDBSCAN, KMeans
+from threadpoolctl import threadpool_limits
+
+from benchmarks.problems.region_selection import interval
+from benchmarks.problems.words import CALTECH
+from fieldguide._parallel import map_in_order
+from fieldguide.datasets import load_specimens
+from fieldguide.describe import AgglomerativeTree
+from fieldguide.features import FeatureStack, WordModel, measure_subject
+from fieldguide.features.network import Network
+from fieldguide.guide.likeness import Likeness, Names
+from fieldguide.guide.tree_evidence import Evidence, gather_evidence
+from fieldguide.guide.tree_sampling import make_model
+from fieldguide.guide.trees import GrownTree, grow_tree
+from fieldguide.guide.words import find_near
+from fieldguide.metrics import purity
+
+CELLS = Path("out/bench/guide_tree")
+N_SEEDS, N_JOBS = 5, 2
+
+
+class Seen(NamedTuple):
+    """What a build sees of a collection."""
+
+    kinds: list[str]
+    stems: list[str]
+    X: np.ndarray  # (n, n_columns), rows of length 1
+    probabilities: np.ndarray  # (n, 1000)
+    seen: np.ndarray  # (n, n_words) of subjects
+
+
+def run(data: Path | None, *, tiny: bool) -> dict:
+    sets = {"specimens": look_at_specimens(4 if tiny else 24)}
+    if data is not None and not tiny:
+        for name, folder in (("Caltech-101", "caltech101"), ("CUB-200", "cub200/images")):
+            every = sorted((data / folder).rglob("*.jpg"))
+            paths = [path for path in every if path.parent.name != "BACKGROUND_Google"]
+            sets[name] = look_at(name, paths, [path.parent.name for path in paths])
+    n_seeds = 2 if tiny else N_SEEDS
+    rows: list[dict[str, Any]] = []
+    with threadpool_limits(1):
+        for name, seen in sets.items():
+            rows += judge_set(name, seen, n_seeds)
+    return {"rows": rows}
+
+
+def look_at_specimens(n_per_kind: int) -> Seen:
+    drawn = load_specimens(n_per_kind=n_per_kind)
+    kinds = [drawn.target_names[k] for k in drawn.target]
+    images = [Image.fromarray(image) for image in drawn.images]
+    return look_at(f"specimens_{n_per_kind}", images, kinds)
+
+
+def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
+    """Return what both looks see; from the folder of cells if it is known."""
+    file = CELLS / f"{name}.npz"
+    if not file.exists():
+        network = Network()
+        drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
+        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(
+            [sources[i] for i in drawn], network=network
+        )
+
+        def see(source: Any) -> tuple[np.ndarray, ...]:
+            image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
+            looks = stack.look_closer(image, network)
+            assert looks is not None
+            first = network.run(network.crop(image)[None])
+            assert first.logits is not None
+            row = stack.describe([image], first.embedding, [looks])[0]
+            said = softmax(first.logits[0])
+            return row, said, measure_subject(np.asarray(image), looks.subject)
+
+        parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
+        X, probabilities, seen = (np.stack(part).astype(np.float32) for part in parts)
+        CELLS.mkdir(parents=True, exist_ok=True)
+        np.savez(file, X=X, probabilities=probabilities, seen=seen)
+    known = np.load(file)
+    stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
+    return Seen(kinds, stems, known["X"], known["probabilities"], known["seen"])
+
+
+def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
+    """Return what a guide grows its tree from."""
+    near = find_near(seen.X, 10, 0)
+    model = WordModel()
+    words = model.fit_transform(
+        seen.probabilities,
+        seen=seen.seen,
+        near=near,
+        kinds=kinds if any(kinds) else None,
+    )
+    shown = {kind: kind for kind in set(seen.kinds)}
+    evidence = gather_evidence(words, kinds, is_one_subject=bool(model.common_))
+    return evidence, Likeness(seen.X, near, Names(kinds, shown, seen.stems))
+
+
+def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
+    n = len(seen.kinds)
+    evidence, likeness = gather(seen, [None] * n)
+    A = np.nan_to_num(evidence.joined) >= 0.5
+    y = np.array(seen.kinds)
+    found: dict[str, dict[str, list[float]]] = {}
+    for seed in range(n_seeds):
+        order = np.random.default_rng(seed).permutation(n)
+        old, new = order[: n // 2], order[n // 2 :]
+        fitted = make_model("attribute", len(old), 15, seed, N_JOBS).fit(evidence.joined[old])
+        n_parts = len(np.unique(fitted.labels_))
+        flat = make_model("bernoulli", len(old), 15, seed, N_JOBS).fit(evidence.joined[old])
+        rivals = {
+            "Attribute Tree Process": fitted.labels_,
+            "FBLM": flat.labels_,
+            "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
+            "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
+            "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming").fit_predict(A[old]),
+        }
+        for method, labels in rivals.items():
+            cell = found.setdefault(method, {})
+            cell.setdefault("parts", []).append(len(np.unique(labels)))
+            cell.setdefault("log_likelihood", []).append(judge_words(labels, A[old], A[new]))
+            cell.setdefault("purity", []).append(purity(labels, y[old]))
+    grown = [grow_tree(evidence, likeness, "attribute", seed=s, n_jobs=N_JOBS) for s in (0, 1)]
+    about = {
+        "below_by_words": float(_below(grown[0], by_words=True)),
+        "below": float(_below(grown[0], by_words=False)),
+        "two_seeds": _agree(*grown),
+        "names_true": _judge_names(grown[0], seen.kinds) if name == "Caltech-101" else None,
+        "r_hat": grown[0].about.get("r_hat"),
+    }
+    rows = [
+        {
+            "data": name,
+            "method": method,
+            **{what: interval(np.array(values)) for what, values in cell.items()},
+        }
+        for method, cell in found.items()
+    ]
+    rows[0] |= about
+    return rows
+
+
+def judge_words(labels: np.ndarray, old: np.ndarray, new: np.ndarray) -> float:
+    """Return the mean log-likelihood per word of new rows under parts of old ones."""
+    base = (old.sum(axis=0) + 0.5) / (len(old) + 1)
+    log_p = []
+    for part in np.unique(labels):
+        rows = old[labels == part]
+        rates = (rows.sum(axis=0) + base) / (len(rows) + 1)
+        said = new @ np.log(rates) + (~new) @ np.log1p(-rates)
+        log_p.append(said + np.log(len(rows) / len(old)))
+    return float(logsumexp(log_p, axis=0).mean() / old.shape[1])
+
+
+def _below(grown: GrownTree, *, by_words: bool) -> float:
+    """Return the share of specimens below the root."""
+    tree = grown.described
+    top = np.zeros(len(tree.parent), dtype=np.int64)
+    for v in range(1, len(tree.parent)):
+        top[v] = v if tree.parent[v] == 0 else top[tree.parent[v]]
+    is_below = tree.labels > 0
+    if by_words:
+        is_below &= ~grown.is_likeness[top[tree.labels]]
+    return is_below.mean()
+
+
+def _agree(one: GrownTree, two: GrownTree) -> float:
+    """Return the share of specimens with the same names on the first two levels."""
+    return float(np.mean([a == b for a, b in zip(_name(one), _name(two), strict=True)]))
+
+
+def _name(grown: GrownTree) -> list[tuple[str, ...]]:
+    tree = grown.described
+    path: list[tuple[str, ...]] = [()]
+    for v in range(1, len(tree.parent)):
+        own = () if grown.is_likeness[v] else tree.words[v][:1]
+        path.append((path[tree.parent[v]] + own)[:2])
+    return [path[v] for v in tree.labels]
+
+
+def _judge_names(grown: GrownTree, kinds: list[str]) -> str:
+    """Return how many of the branches that folders can judge are true of 80 % of their pictures."""
+    tree = grown.described
+    is_below = np.eye(len(tree.parent), dtype=bool)
+    for v in range(1, len(tree.parent)):
+        is_below[v] |= is_below[tree.parent[v]]
+    y, good, judged = np.array(kinds), 0, 0
+    for v in range(1, len(tree.parent)):
+        words = [word for word in tree.words[v] if word in CALTECH]
+        if words and not grown.is_likeness[v]:
+            own = y[is_below[tree.labels, v]]
+            judged += 1
+            good += np.mean([np.isin(own, CALTECH[word].split()).mean() for word in words]) >= 0.8
+    return f"{good} of {judged}"
+
+
+def table(result: dict) -> str:
+    lines = [
+        "| data | method | parts | log-likelihood per word, held out | purity |",
+        "|---|---|---|---|---|",
+    ]
+    for row in result["rows"]:
+        cells = (row["data"], row["method"], row["parts"], row["log_likelihood"], row["purity"])
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines += [
+        "",
+        "| data | below the root, by words | with likeness | two seeds agree | names true | R-hat |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in result["rows"]:
+        if "below" in row:
+            true = row["names_true"] or "–"
+            lines.append(
+                f"| {row['data']} | {row['below_by_words']:.1%} | {row['below']:.1%} "
+                f"| {row['two_seeds']:.1%} | {true} | {row['r_hat']} |"
+            )
+    return "\n".join(lines)

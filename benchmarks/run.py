@@ -58,6 +58,7 @@ PROBLEMS = (
     "clip_regions",
     "region_specimens",
     "second_look",
+    "subject_words",
 )
 
 

@@ -59,6 +59,8 @@ PROBLEMS = (
     "clip_regions",
     "region_specimens",
     "second_look",
+    "guide_tree",
+    "subject_words",
 )
 
 

@@ -31,6 +31,11 @@ def column(specimens, name):
     return specimens.attributes[:, specimens.attribute_names.index(name)].astype(bool)
 
 
+def box_of(mask):
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    return np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]) / len(mask)
+
+
 def test_shapes_and_types(specimens):
     n, n_kinds = len(specimens.images), len(specimens.target_names)
     assert n == N_ROUNDS * n_kinds
@@ -41,6 +46,8 @@ def test_shapes_and_types(specimens):
     assert specimens.attributes.dtype == np.uint8
     assert specimens.boxes.shape == (n, 4)
     assert specimens.boxes.dtype == np.float32
+    assert specimens.masks.dtype == bool
+    assert len(specimens.masks) == n
     assert len(specimens.marks) == n
     assert specimens.target.tolist() == list(range(n_kinds)) * N_ROUNDS
 
@@ -107,6 +114,11 @@ def test_boxes_lie_inside_the_image_and_hold_their_marks(specimens):
             assert box[1] - 1e-3 <= y0 < y1 <= box[3] + 1e-3
 
 
+def test_masks_fill_their_boxes_and_no_more(specimens):
+    for mask, box in zip(specimens.masks, specimens.boxes / 96, strict=True):
+        np.testing.assert_allclose(box_of(mask), box, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "family", ["reef fishes", "beetles", "butterflies", "snails", "broad leaves"]
 )
@@ -117,10 +129,8 @@ def test_the_box_is_that_of_the_drawn_pixels(family):
         with pen.placed(0.5, 0.5, 0.3, 0.6, 0.6):
             kind.draw(pen, np.random.default_rng(1), kind.look, next(iter(kind.stances)), 0.2)
         covered = np.asarray(pen.cover.reduce(pen.sharpness)) > 127
-        rows, columns = covered.any(axis=1).nonzero()[0], covered.any(axis=0).nonzero()[0]
-        drawn = np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]) / TRUTH_PX
         box, _, hidden = read_truth(pen, None)
-        np.testing.assert_allclose(box, drawn, atol=2.5 / TRUTH_PX)
+        np.testing.assert_allclose(box, box_of(covered), atol=2.5 / TRUTH_PX)
         assert hidden == 0
 
 

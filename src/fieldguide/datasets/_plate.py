@@ -41,6 +41,7 @@ class Plate:
 
     image: np.ndarray
     box: np.ndarray
+    mask: np.ndarray
     marks: list[tuple[str, float, float, float, float]]
     words: set[str]
 
@@ -82,7 +83,7 @@ def paint_plate(kind: Kind, rng: np.random.Generator, size_px: int) -> Plate:
         words.add("close up")
     for name, *_ in marks:
         words.update(kind.marks.get(name, ()))
-    return Plate(image, box, marks, words)
+    return Plate(image, box, see_parts(pen, front) > 0, marks, words)
 
 
 def _pick(rng: np.random.Generator, weights: Mapping[str, float]) -> str:
@@ -175,10 +176,8 @@ def read_truth(
     pen: Pen, front: Pen | None
 ) -> tuple[np.ndarray, list[tuple[str, float, float, float, float]], float]:
     """Return the box of what is seen of the creature, its visible marks, and the share hidden."""
-    part = np.array(pen.truth)
-    n_drawn = np.bincount(part.ravel(), minlength=256)
-    if front is not None:
-        part[np.asarray(front.truth) > 0] = 0
+    n_drawn = np.bincount(np.asarray(pen.truth).ravel(), minlength=256)
+    part = see_parts(pen, front)
     n_seen = np.bincount(part.ravel(), minlength=256)
     hidden = 1 - n_seen[1:].sum() / max(n_drawn[1:].sum(), 1)
     box = _box_of(part > 0)
@@ -187,6 +186,14 @@ def read_truth(
         if n_seen[number] >= max(_MIN_MARK, _MIN_SHARE * n_drawn[number]):
             marks.append((name, *_box_of(part == number).tolist()))
     return box, marks, float(hidden)
+
+
+def see_parts(pen: Pen, front: Pen | None) -> np.ndarray:
+    """Return the number of the part of the creature that each pixel shows, 0 for none."""
+    part = np.array(pen.truth)
+    if front is not None:
+        part[np.asarray(front.truth) > 0] = 0
+    return part
 
 
 def _box_of(mask: np.ndarray) -> np.ndarray:

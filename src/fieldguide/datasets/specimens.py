@@ -74,6 +74,9 @@ def load_specimens(
 
         ``boxes`` : float32 array of shape (n, 4), x0, y0, x1, y1 of the visible creature.
 
+        ``masks`` : bool array of shape (n, 160, 160), where the creature is seen, whatever the
+        size of the pictures.
+
         ``marks`` : list of lists of (name, x0, y0, x1, y1), the visible field marks.
 
         ``taxonomy`` : dict from kind to (group, family).
@@ -92,6 +95,7 @@ def load_specimens(
     check_number("load_specimens", "random_state", random_state, 0, 2**63 - 1, integer=True)
     from sklearn.utils import Bunch
 
+    from fieldguide.datasets._canvas import TRUTH_PX
     from fieldguide.datasets._kinds import KINDS, attribute_names
 
     n_kinds, n = len(KINDS), n_per_kind * len(KINDS)
@@ -101,11 +105,13 @@ def load_specimens(
     images = np.empty((n, size_px, size_px, 3), np.uint8)
     attributes = np.zeros((n, len(names)), np.uint8)
     boxes = np.empty((n, 4), np.float32)
+    masks = np.empty((n, TRUTH_PX, TRUTH_PX), bool)
     marks = []
     for i, plate in enumerate(_paint_all(n, n_kinds, size_px, random_state, n_jobs)):
         images[i] = plate.image
         attributes[i, [column[word] for word in plate.words]] = 1
         boxes[i] = plate.box * size_px
+        masks[i] = plate.mask
         marks.append([(name, *(size_px * edge for edge in box)) for name, *box in plate.marks])
         if progress is not None:
             progress(i + 1, n)
@@ -117,6 +123,7 @@ def load_specimens(
         attributes=attributes,
         attribute_names=names,
         boxes=boxes,
+        masks=masks,
         marks=marks,
         taxonomy=taxonomy,
         DESCR=_DESCR.format(

@@ -4,6 +4,7 @@ from fieldguide.features.bag_of_words import BagOfWords, FoundWords, TooFewWindo
 from fieldguide.features.classifier_pool import ClassifierPool
 from fieldguide.features.clips import optical_flow, read_clip
 from fieldguide.features.color_histogram import ColorHistogram
+from fieldguide.features.colour_names import COLOURS, name_colours
 from fieldguide.features.deep import DeepFeatures
 from fieldguide.features.dense_sift import DenseSIFT, dense_sift
 from fieldguide.features.gist import Gist
@@ -20,10 +21,21 @@ from fieldguide.features.looks import (
 from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.subject_finder import Subject, SubjectFinder
+from fieldguide.features.subject_outline import outline_colours
+from fieldguide.features.subject_words import (
+    SUBJECT_NAMES,
+    SURROUNDING_NAMES,
+    measure_colours,
+    measure_subject,
+    rank_colours,
+)
 from fieldguide.features.words import AttributeMatrix, WordModel
 from fieldguide.features.words_plate import draw_words_plate, pick_words
 
 __all__ = [
+    "COLOURS",
+    "SUBJECT_NAMES",
+    "SURROUNDING_NAMES",
     "AttributeMatrix",
     "BagOfWords",
     "ClassifierPool",
@@ -47,9 +59,14 @@ __all__ = [
     "first_look",
     "hog",
     "look_closer",
+    "measure_colours",
+    "measure_subject",
+    "name_colours",
     "optical_flow",
+    "outline_colours",
     "pick_words",
     "picture_cells",
+    "rank_colours",
     "read_clip",
     "sum_shares",
 ]

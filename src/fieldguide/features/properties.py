@@ -12,19 +12,15 @@ Everything is measured on a copy of the picture whose longest side is at most 96
 words mean the same for a thumbnail and for a large photograph.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from fieldguide._check import InvalidArgument
+from fieldguide.features.colour_names import COLOURS, NO_NAME, name_grounds
 
 LONGEST_SIDE_PX = 96
-COLOURS = (
-    "black", "grey", "white", "red", "orange", "brown", "yellow", "green", "blue", "purple", "pink",
-)  # fmt: skip
-NO_NAME = 15
 EDGE = 12  # 255ths of luma per px
 VIVID = ("red", "yellow", "green", "blue")
 
@@ -140,11 +136,15 @@ def _shrink(image: np.ndarray) -> np.ndarray:
 
 def _share_colours(small: np.ndarray) -> list[float]:
     """Return the share of the pixels of each colour, then of each vivid one."""
-    fine = (small >> 3).astype(np.int32)
-    codes = _colour_table()[(fine[..., 0] << 10) | (fine[..., 1] << 5) | fine[..., 2]]
-    dull, vivid = np.bincount(codes.ravel(), minlength=32).reshape(2, 16) / codes.size
-    shares = dull + vivid
-    return [*shares[: len(COLOURS)], *(vivid[COLOURS.index(c)] for c in VIVID)]
+    names = name_grounds(small)
+    value, least = small.max(axis=2).astype(np.int16), small.min(axis=2)
+    chroma = value - least
+    is_vivid = (2 * chroma > value) & (chroma > 70)
+    shares, vivid = (
+        np.bincount(each.ravel(), minlength=NO_NAME + 1) / names.size
+        for each in (names, names[is_vivid])
+    )
+    return [*shares[:NO_NAME], *(vivid[COLOURS.index(c)] for c in VIVID)]
 
 
 def _measure_colour(r: np.ndarray, g: np.ndarray, b: np.ndarray) -> list[float]:
@@ -241,48 +241,3 @@ def _measure_sky(r: np.ndarray, b: np.ndarray, luma: np.ndarray) -> float:
         for rows in (slice(quarter), slice(-quarter, None))
     )
     return float(top.mean()) - float(bottom.mean())
-
-
-@cache
-def _colour_table() -> np.ndarray:
-    """Return a code for each colour of 5 bits per channel (32768,): 16 × is_vivid + its name.
-
-    The name is a position in `COLOURS`, or 15 for colours too dull to have one.
-    """
-    level = np.arange(32) * 8 + 4.0
-    r, g, b = (channel.ravel() for channel in np.meshgrid(level, level, level, indexing="ij"))
-    value = np.maximum(np.maximum(r, g), b)
-    chroma = value - np.minimum(np.minimum(r, g), b)
-    c = np.maximum(chroma, 1)
-    sextant = np.select(
-        [value == r, value == g], [((g - b) / c) % 6, (b - r) / c + 2], (r - g) / c + 4
-    )
-    hue, saturation = 60 * sextant, chroma / value
-
-    def between(low: float, high: float) -> np.ndarray:
-        return (hue >= low) & (hue < high)
-
-    reddish = ~between(15, 340)
-    weak = (saturation < 0.16) | (chroma < 20)
-    rules = [  # the last that holds decides
-        ("red", reddish),
-        ("orange", between(15, 42)),
-        ("yellow", between(42, 66)),
-        ("green", between(66, 170)),
-        ("blue", between(170, 258)),
-        ("purple", between(258, 310)),
-        ("pink", between(310, 340) | (reddish & (value > 190) & (saturation < 0.55))),
-        ("brown", between(10, 50) & (value < 215) & ((value < 170) | (saturation < 0.45))),
-        ("brown", (hue < 10) & (value < 110)),
-        ("green", between(50, 66) & (value < 150)),
-        (None, weak | ((saturation < 0.22) & ~between(66, 258))),
-        ("grey", (saturation < 0.13) | (chroma < 14)),
-        ("white", weak & (value > 205) & (saturation < 0.12)),
-        ("black", (value < 48) | (weak & (value < 60))),
-    ]
-    table = np.zeros(len(r), np.uint8)
-    for name, holds in rules:
-        table[holds] = COLOURS.index(name) if name else NO_NAME
-    table += np.where((saturation > 0.5) & (chroma > 70), 16, 0).astype(np.uint8)
-    table.setflags(write=False)
-    return table

@@ -15,27 +15,27 @@ them named by the same rules.
   80 % of their pictures, by what the names of folders imply (Caltech-101: the words listed in
   `words`); colours, and names that the folders say nothing of, are left to the eye.
 
-What was seen of a picture is kept in ``out/bench/guide_tree``: a run that was stopped goes on.
+What was seen of a picture is kept in ``out/bench/seen``: a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.cluster import HDBSCAN, KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.words import CALTECH
-from fieldguide._parallel import map_in_order
+from benchmarks.seen import N_JOBS, Seen, look_at
+from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.describe import AgglomerativeTree
-from fieldguide.features import FeatureStack, WordModel, measure_subject
-from fieldguide.features.network import Network
+from fieldguide.features import WordModel
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import make_model
@@ -43,27 +43,17 @@ from fieldguide.guide.trees import GrownTree, grow_tree
 from fieldguide.guide.words import find_near
 from fieldguide.metrics import purity
 
-CELLS = Path("out/bench/guide_tree")
-N_SEEDS, N_JOBS = 5, 2
-
-
-class Seen(NamedTuple):
-    """What a build sees of a collection."""
-
-    kinds: list[str]
-    stems: list[str]
-    X: np.ndarray  # (n, n_columns), rows of length 1
-    probabilities: np.ndarray  # (n, 1000)
-    seen: np.ndarray  # (n, n_words) of subjects
+N_SEEDS = 5
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     sets = {"specimens": look_at_specimens(4 if tiny else 24)}
     if data is not None and not tiny:
         for name, folder in (("Caltech-101", "caltech101"), ("CUB-200", "cub200/images")):
-            every = sorted((data / folder).rglob("*.jpg"))
-            paths = [path for path in every if path.parent.name != "BACKGROUND_Google"]
-            sets[name] = look_at(name, paths, [path.parent.name for path in paths])
+            items = Collection.from_folder(data / folder).items
+            items = [item for item in items if item.kind != "BACKGROUND_Google"]
+            paths = [data / folder / item.path for item in items]
+            sets[name] = look_at(folder.replace("/", "_"), paths, [str(i.kind) for i in items])
     n_seeds = 2 if tiny else N_SEEDS
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1):
@@ -77,35 +67,6 @@ def look_at_specimens(n_per_kind: int) -> Seen:
     kinds = [drawn.target_names[k] for k in drawn.target]
     images = [Image.fromarray(image) for image in drawn.images]
     return look_at(f"specimens_{n_per_kind}", images, kinds)
-
-
-def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
-    """Return what both looks see; from the folder of cells if it is known."""
-    file = CELLS / f"{name}.npz"
-    if not file.exists():
-        network = Network()
-        drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
-        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(
-            [sources[i] for i in drawn], network=network
-        )
-
-        def see(source: Any) -> tuple[np.ndarray, ...]:
-            image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
-            looks = stack.look_closer(image, network)
-            assert looks is not None
-            first = network.run(network.crop(image)[None])
-            assert first.logits is not None
-            row = stack.describe([image], first.embedding, [looks])[0]
-            said = softmax(first.logits[0])
-            return row, said, measure_subject(np.asarray(image), looks.subject)
-
-        parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
-        X, probabilities, seen = (np.stack(part).astype(np.float32) for part in parts)
-        CELLS.mkdir(parents=True, exist_ok=True)
-        np.savez(file, X=X, probabilities=probabilities, seen=seen)
-    known = np.load(file)
-    stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
-    return Seen(kinds, stems, known["X"], known["probabilities"], known["seen"])
 
 
 def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
@@ -140,7 +101,7 @@ def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
             "FBLM": flat.labels_,
             "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
             "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
-            "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming").fit_predict(A[old]),
+            "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming", copy=True).fit_predict(A[old]),
         }
         for method, labels in rivals.items():
             cell = found.setdefault(method, {})
@@ -231,7 +192,7 @@ def table(result: dict) -> str:
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines += [
         "",
-        "| data | below the root, by words | with likeness | two seeds agree | names true | R-hat |",
+        "| data | below the root: by words | in all | two seeds agree | names true | R-hat |",
         "|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:

@@ -65,7 +65,7 @@ class OwnWords(NamedTuple):
     """Columns of one source, by name: 1 where the owner says the word of an image."""
 
     source: str
-    names: tuple[str, ...]
+    names: Sequence[str]
     scores: np.ndarray  # (n, len(names)), float32
 
 

@@ -174,7 +174,7 @@ class WordModel:
             scores = score_words(pooled)
             scores[:, ~find_supported(scores, kinds)] = 0
             named = load_vocabulary().names, scores
-            is_silent = np.array([not words for words in keywords or ()], bool)
+            is_silent = np.array([not words for words in keywords or ()], dtype=np.bool_)
             parts = [
                 fill_silent(OwnWords(*part), is_silent, *named) if part[0] == "keyword" else part
                 for part in parts

@@ -1,0 +1,60 @@
+"""What a build sees of a collection, kept in ``out/bench/seen`` for the benchmarks that share it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+from scipy.special import softmax
+
+from fieldguide._parallel import map_in_order
+from fieldguide.features import FeatureStack, measure_subject
+from fieldguide.features.network import Network
+
+CELLS = Path("out/bench/seen")
+N_JOBS = 2
+
+
+class Seen(NamedTuple):
+    """What a build sees of a collection."""
+
+    kinds: list[str]
+    stems: list[str]
+    X: np.ndarray  # (n, n_columns), rows of length 1
+    probabilities: np.ndarray  # (n, 1000)
+    seen: np.ndarray  # (n, n_words) of subjects
+    closer: np.ndarray  # (n, 1000), of the closer look
+
+
+def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
+    """Return what both looks see; from the folder of cells if it is known."""
+    file = CELLS / f"{name}.npz"
+    if not file.exists():
+        network = Network()
+        drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
+        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(
+            [sources[i] for i in drawn], network=network
+        )
+
+        def see(source: Any) -> tuple[np.ndarray, ...]:
+            image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
+            looks = stack.look_closer(image, network)
+            assert looks is not None
+            first = network.run(network.crop(image)[None])
+            assert first.logits is not None
+            row = stack.describe([image], first.embedding, [looks])[0]
+            said = softmax(first.logits[0])
+            assert looks.closer.logits is not None
+            closer = softmax(looks.closer.logits[0])
+            return row, said, measure_subject(np.asarray(image), looks.subject), closer
+
+        parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
+        X, probabilities, seen, closer = (np.stack(part).astype(np.float32) for part in parts)
+        CELLS.mkdir(parents=True, exist_ok=True)
+        np.savez(file, X=X, probabilities=probabilities, seen=seen, closer=closer)
+    known = np.load(file)
+    stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
+    arrays = (known[name] for name in ("X", "probabilities", "seen", "closer"))
+    return Seen(kinds, stems, *arrays)

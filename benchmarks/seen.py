@@ -1,4 +1,4 @@
-"""What a build sees of a collection, kept in ``out/bench/seen`` for the benchmarks that share it."""
+"""What a build sees of a collection, kept in ``out/bench/seen`` for several benchmarks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Are the network's words true? Precision and recall against what folder names imply.
 
-Caltech-101's and CUB-200's photographs had a part in the choice of the thresholds, of some words and
-of what a collection supports; CIFAR-10's did not. Its pictures of 32 px are far from what the network
-was trained on.
+Caltech-101's and CUB-200's photographs had a part in the choice of the thresholds, of some words,
+and of what a collection supports; CIFAR-10's did not. Its pictures of 32 px are far from what the
+network was trained on.
 
 - alone: what the network says of the middle of each picture, by the thresholds of the vocabulary;
 - closer: the same of the mean of that and of what it says of the subject, looked at closer;

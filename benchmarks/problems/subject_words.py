@@ -1,6 +1,6 @@
 """Are the words of the subject true?
 
-Three questions:
+Four questions:
 
 - the first colour of each species of CUB-200 from nothing but its pictures: the share of species
   whose annotators gave it at least 15 % of their votes for the main colour, and of those of which
@@ -11,10 +11,17 @@ Three questions:
   parts above or below, and for *large* a bird whose box covers two fifths. On drawn specimens the
   truth is what was drawn: at least two fifths of its pixels for *mostly*, 6 % for *with*, 70 % for
   *of one colour* and for two colours with a fifth each, and the scene for what is around;
-- what the scores promise, beside how many pictures show the word.
+- what the scores promise, beside how many pictures show the word;
+- on drawn specimens, the overlap (intersection over union) of the pixels found with those drawn.
 
-Species of even numbers and every other drawn kind had a part in the choice of settings; the others
-are reported. Votes are of a species and not of the picture: a brown young male of a red kind counts
+Thresholds and settings were first chosen by species of even numbers and by every other drawn kind;
+the others are reported, and the drawn pictures are new ones. They are not untouched: contact sheets
+were drawn from all species and kinds, a few thresholds (large, of one colour, the grounds) were
+read off all drawn kinds, and what odd species showed made us drop three words (with blue, mostly
+grey, red below), raise the threshold of *with* from 0.10 to 0.12 and call the blue sheen of ravens
+black. Figures of the words that stayed are a little too good for that.
+
+Votes are of a species and not of the picture: a brown young male of a red kind counts
 as an error. Rufous is taken for orange, brown and red, olive for green, brown and yellow, buff for
 brown, yellow and orange, iridescent for blue, green and purple.
 
@@ -42,13 +49,16 @@ from fieldguide.features import (
     measure_colours,
     measure_subject,
     name_colours,
+    outline_colours,
     picture_cells,
     rank_colours,
 )
 from fieldguide.features.network import Network
+from fieldguide.features.subject_words import LONGEST_SIDE_PX
 
 WORDS = (*SUBJECT_NAMES, *SURROUNDING_NAMES)
 N_JOBS, N_FIT = 2, 300
+SEED = 1  # thresholds were chosen on the pictures of seed 0
 VOTED, VOTED_PART = 0.15, 0.25
 MOSTLY, WITH, ONE, TWO, LARGE, LARGE_BOX = 0.4, 0.06, 0.7, 0.2, 0.2, 0.4
 MEANS = {
@@ -80,8 +90,9 @@ class Judged(NamedTuple):
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     with threadpool_limits(1):
-        sets = {"specimens": judge_specimens(1 if tiny else 24)}
-        result: dict[str, Any] = {}
+        drawn, overlap = judge_specimens(1 if tiny else 24)
+        sets = {"specimens": drawn}
+        result: dict[str, Any] = {"overlap": overlap}
         if data is not None and not tiny:
             sets["CUB-200"], result["first colour"] = judge_birds(data / "cub200")
     result["words"] = {name: score_words(judged) for name, judged in sets.items()}
@@ -89,9 +100,9 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     return result | {"ms a picture": time_words()}
 
 
-def judge_specimens(n_per_kind: int) -> Judged:
-    drawn = load_specimens(n_per_kind=n_per_kind)
-    scores, colours = measure_all(drawn.images)
+def judge_specimens(n_per_kind: int) -> tuple[Judged, float]:
+    drawn = load_specimens(n_per_kind=n_per_kind, random_state=SEED)
+    scores, colours, subjects = measure_all(drawn.images)
     names = [
         name_colours(image)[mask] for image, mask in zip(drawn.images, drawn.masks, strict=True)
     ]
@@ -105,13 +116,23 @@ def judge_specimens(n_per_kind: int) -> Judged:
     for word, scenes in SCENES.items():
         columns = [drawn.attribute_names.index(scene) for scene in scenes]
         truth[word] = drawn.attributes[:, columns].any(axis=1)
-    return Judged(scores, colours, truth, drawn.target % 2 == 0)
+    overlaps = map(overlap_outline, drawn.images, subjects, drawn.masks)
+    return Judged(scores, colours, truth, drawn.target % 2 == 0), float(np.mean(list(overlaps)))
+
+
+def overlap_outline(image: np.ndarray, subject: Subject, mask: np.ndarray) -> float:
+    """Return the intersection over union of the pixels found and drawn, at 96 px."""
+    size = (LONGEST_SIDE_PX, LONGEST_SIDE_PX)
+    small = np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
+    true = np.asarray(Image.fromarray(mask.astype(np.float32)).resize(size, Image.Resampling.BOX))
+    found, true = outline_colours(small, subject.scores) > 0.5, true > 0.5
+    return float((found & true).sum() / max(int((found | true).sum()), 1))
 
 
 def judge_birds(folder: Path) -> tuple[Judged, dict]:
     birds = load_cub200(folder)
     images = [np.asarray(birds.images.picture(i)[0].image) for i in range(len(birds.target))]
-    scores, colours = measure_all(images)
+    scores, colours, _ = measure_all(images)
     of_species = np.zeros((len(birds.target_names), birds.attributes.shape[1]))
     of_species[birds.target] = birds.attributes
 
@@ -144,18 +165,21 @@ def judge_birds(folder: Path) -> tuple[Judged, dict]:
     }
 
 
-def measure_all(images: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of words and the shares of colours of the subjects of a collection."""
+def measure_all(
+    images: Sequence[np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, list[Subject]]:
+    """Return scores of words, shares of colours and the subjects themselves of a collection."""
     network = Network()
     chosen = np.random.default_rng(0).choice(len(images), min(N_FIT, len(images)), replace=False)
     finder = SubjectFinder().fit([picture_cells(images[i], network) for i in chosen])
 
-    def measure(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        subject = finder.find(picture_cells(image, network))
-        return measure_subject(image, subject), measure_colours(image, subject)
+    def find(image: np.ndarray) -> Subject:
+        return finder.find(picture_cells(image, network))
 
-    scores, colours = zip(*map_in_order(measure, images, n_jobs=N_JOBS), strict=True)
-    return np.array(scores), np.array(colours)
+    subjects = list(map_in_order(find, images, n_jobs=N_JOBS))
+    scores = [measure_subject(*each) for each in zip(images, subjects, strict=True)]
+    colours = [measure_colours(*each) for each in zip(images, subjects, strict=True)]
+    return np.array(scores), np.array(colours), subjects
 
 
 def share_votes(of_species: np.ndarray, names: Sequence[str], part: str) -> np.ndarray:
@@ -271,4 +295,5 @@ def table(result: dict) -> str:
     for name, rows in result["promised"].items():
         cells = (f"{score:.2f}: {share:.2f} ({n:.0f})" for score, share, n in rows)
         lines.append(f"| {name} | {', '.join(cells)} |")
-    return "\n".join([*lines, "", f"{result['ms a picture']:.1f} ms of CPU a picture."])
+    last = f"{result['ms a picture']:.1f} ms of CPU a picture. Outlines of drawn specimens overlap "
+    return "\n".join([*lines, "", f"{last}the truth by {result['overlap']:.3f}."])

@@ -9,10 +9,10 @@ subject and in the rest, what counts for a colour is
 since a little of the surroundings is always taken for the subject, and it has their colours.
 
 As with the properties of a whole picture, each word is one measure with a threshold t and a width
-w, and its score σ((measure − t) / w). Both follow drawn specimens, whose pixels are known, and what
-people said of half of the species of CUB-200: t is where a word is said of at most 15 % that do not
-show it, w how far measures are off. Words that do not get there were left out, among them striped,
-spotted, round, elongated and how many subjects there are.
+w, and its score σ((measure − t) / w). They were set by drawn specimens, whose pixels are known, and
+by what people said of the species of CUB-200: on one of them, a word is said of at most 15 % that
+do not show it. Words that do not get there, or that looked wrong on photographs, were left out,
+among them striped, spotted, round, elongated and how many subjects there are.
 """
 
 from typing import NamedTuple

@@ -27,7 +27,6 @@ import numpy as np
 from fieldguide._check import InvalidArgument, check_number
 from fieldguide.features.own_words import (
     OWN_SOURCES,
-    OwnWords,
     fill_silent,
     find_own_words,
     stem_word,
@@ -140,7 +139,7 @@ class WordModel:
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
-        parts += find_own_words(
+        own = find_own_words(
             n,
             paths=paths,
             kinds=kinds,
@@ -151,13 +150,12 @@ class WordModel:
         if probabilities is not None:
             p = word_probabilities(probabilities)
             self._thresholds = word_thresholds(p)
-            named = load_vocabulary().names, score_words(p, self._thresholds)
-            is_silent = np.array([not words for words in keywords or ()], bool)
-            parts = [
-                fill_silent(OwnWords(*part), is_silent, *named) if part[0] == "keyword" else part
-                for part in parts
-            ]
-            parts.append(("network", *named))
+            seen = ("network", load_vocabulary().names, score_words(p, self._thresholds))
+            if keywords is not None:
+                own = [fill_silent(words, keywords, *seen[1:]) for words in own]
+            parts += [*own, seen]
+        else:
+            parts += own
         if properties is not None:
             parts.append(("picture", PROPERTY_NAMES, _check_properties(properties)))
         columns: dict[str, tuple[str, np.ndarray]] = {}

@@ -132,23 +132,27 @@ def find_own_words(
 
 
 def fill_silent(
-    own: OwnWords, is_silent: np.ndarray, names: Sequence[str], scores: np.ndarray
+    own: OwnWords, keywords: Sequence[Iterable[str]], names: Sequence[str], scores: np.ndarray
 ) -> OwnWords:
-    """Return the owner's columns with another source's scores in rows where the owner is silent.
+    """Return keywords with another source's scores in rows where the owner gives none.
 
     Parameters
     ----------
     own : OwnWords
-    is_silent : ndarray of shape (n,), bool
+        Those of another source than keywords are returned as they are.
+    keywords : sequence of n collections of str
     names : sequence of D words
         Of the other source; only those that are an idea of ``own`` are used.
     scores : ndarray of shape (n, D)
     """
+    if own.source != "keyword":
+        return own
     place = {stem_word(name): k for k, name in enumerate(names)}
+    silent = [i for i, words in enumerate(keywords) if not words]
     filled = own.scores.copy()
     for j, name in enumerate(own.names):
         if stem_word(name) in place:
-            filled[is_silent, j] = scores[is_silent, place[stem_word(name)]]
+            filled[silent, j] = scores[silent, place[stem_word(name)]]
     return own._replace(scores=filled)
 
 

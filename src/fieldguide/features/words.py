@@ -30,7 +30,6 @@ import numpy as np
 from fieldguide._check import InvalidArgument, check_number
 from fieldguide.features.own_words import (
     OWN_SOURCES,
-    OwnWords,
     fill_silent,
     find_own_words,
     stem_word,
@@ -160,7 +159,7 @@ class WordModel:
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
-        parts += find_own_words(
+        own = find_own_words(
             n,
             paths=paths,
             kinds=kinds,
@@ -170,16 +169,14 @@ class WordModel:
         )
         if probabilities is not None:
             near = np.empty((n, 0), dtype=np.int64) if near is None else near
-            pooled = pool_chances(word_chances(probabilities), near, kinds)
-            scores = score_words(pooled)
+            scores = score_words(pool_chances(word_chances(probabilities), near, kinds))
             scores[:, ~find_supported(scores, kinds)] = 0
-            named = load_vocabulary().names, scores
-            is_silent = np.array([not words for words in keywords or ()], dtype=np.bool_)
-            parts = [
-                fill_silent(OwnWords(*part), is_silent, *named) if part[0] == "keyword" else part
-                for part in parts
-            ]
-            parts.append(("network", *named))
+            named = ("network", load_vocabulary().names, scores)
+            if keywords is not None:
+                own = [fill_silent(words, keywords, *named[1:]) for words in own]
+            parts += [*own, named]
+        else:
+            parts += own
         if seen is not None:
             seen = _check_seen(seen)
             parts.append(("subject", SUBJECT_NAMES, seen[:, : len(SUBJECT_NAMES)]))

@@ -67,7 +67,8 @@ def count_slips(a: str, b: str, most: int) -> int:
     """
     if abs(len(a) - len(b)) > most:
         return most + 1
-    before, last = [], list(range(len(b) + 1))
+    before: list[int] = []
+    last = list(range(len(b) + 1))
     for i, letter in enumerate(a, start=1):
         row = [i]
         for j, other in enumerate(b, start=1):

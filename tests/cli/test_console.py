@@ -200,6 +200,9 @@ def test_every_command_on_every_encoding(
 ):
     for arguments in commands(odd_guide, odd_picture, tmp_path):
         code, told, complained = run_main(*arguments, encoding=encoding, is_terminal=is_terminal)
+        if arguments[0] == "find" and not is_terminal and "--json" not in arguments:
+            assert {line.count("\t") for line in told.splitlines()} <= {2}, arguments
+            told = told.replace("\t", " ")  # between its cells, and nowhere else
         assert UNFIT.search(told + complained) is None, arguments
         if "--debug" in arguments:
             assert "Traceback" in complained

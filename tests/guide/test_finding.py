@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fieldguide._check import InvalidArgument
-from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.finding import Finder, rewrite_term
@@ -146,7 +146,7 @@ def test_finds_rank_by_the_sum_of_their_scores_then_typicality(make_finder, spec
 def test_any_text_is_a_query_or_has_no_term(garden, text):
     words = [word for piece in parse_query(text) for word in piece.words]
     if all(word.casefold() in ("and", "&", "+") for word in words):
-        with pytest.raises(GuideError, match="Say what to find"):
+        with pytest.raises(InvalidArgument, match="Say what to find"):
             garden.find(text, limit=3)
     else:
         found = garden.find(text, limit=3)
@@ -239,7 +239,7 @@ def test_pages_of_finds_are_the_whole_list(garden):
 
 @pytest.mark.parametrize("query", ["", " ", ",", '""', "and"])
 def test_an_empty_query_is_one_sentence(garden, query):
-    with pytest.raises(GuideError, match="Say what to find"):
+    with pytest.raises(InvalidArgument, match="Say what to find"):
         garden.find(query)
 
 
@@ -252,6 +252,21 @@ def test_a_long_query_is_one_sentence(garden):
         garden.find("red", limit=0)
     with pytest.raises(InvalidArgument, match="start of find"):
         garden.find("red", start=-1)
+
+
+def test_threads_share_a_finder(garden):
+    queries = [
+        "orange",
+        "spotted",
+        "warbler",
+        "butterflies",
+        "leaf",
+        *(f"x{k}x" for k in range(60)),
+    ]
+    expected = [garden.find(query) for query in queries]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            assert list(pool.map(garden.find, queries)) == expected
 
 
 @given(st.text("abcd", max_size=7), st.text("abcd", max_size=7))

@@ -269,12 +269,12 @@ def test_a_long_part_of_the_index_has_letters(make_stand_in):
 
 
 def test_words_of_a_source_that_the_page_does_not_know_have_its_name(make_stand_in):
-    guide = make_stand_in([(None, ("a", "b", "c", "d", "e"), (32, 24), "x.jpg")], draw=None)
-    sources = ("picture", "field_notes", "surroundings", "subject", "kind")
-    guide.sources = guide.sources | dict(zip("abcde", sources, strict=True))
+    guide = make_stand_in([(None, tuple("abcdef"), (32, 24), "x.jpg")], draw=None)
+    sources = ("picture", "field_notes", "surroundings", "subject", "kind", "zoo")
+    guide.sources = guide.sources | dict(zip("abcdef", sources, strict=True))
     assert [section.title for section in sections(guide)] == [
-        *("Names of kinds", "About the subject", "Field notes", "About the surroundings"),
-        "About the picture",
+        *("Names of kinds", "About the subject", "Field notes", "Zoo"),
+        *("About the surroundings", "About the picture"),
     ]
 
 

@@ -137,6 +137,11 @@ def test_hostile_queries_are_answered(client, query):
         check_error(told, 400)
 
 
+@pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5"])
+def test_a_limit_that_is_none_is_refused(client, limit):
+    check_error(client.get(f"/api/find?q=red&limit={limit}"), 400)
+
+
 TRAVERSALS = (
     "/../guide.json",
     "/%2e%2e/guide.json",

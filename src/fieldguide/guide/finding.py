@@ -15,8 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fieldguide._check import check_number
-from fieldguide.errors import GuideError
+from fieldguide._check import InvalidArgument, check_number
 from fieldguide.guide.catalogue import MILLION, Catalogue
 from fieldguide.guide.query import Piece, parse_query, write_term
 from fieldguide.guide.spelling import count_slips, most_slips, plain, singulars, split_words
@@ -119,7 +118,9 @@ class Finder:
         """Return the terms of a query with what each is taken for."""
         terms = [term for piece in parse_query(query) for term in self._read_piece(piece)]
         if not terms:
-            raise GuideError("Say what to find: words, kinds or names of files, such as 'red'.")
+            raise InvalidArgument(
+                "Say what to find: words, kinds or names of files, such as 'red'."
+            )
         return tuple({_meaning(term): term for term in reversed(terms)}.values())[::-1]
 
     @cached_property
@@ -260,11 +261,12 @@ class Finder:
         Scores are whole millionths: their sums do not depend on the order of the terms.
         """
         key = _meaning(replace(term, excludes=False))
-        if key not in self._scored:
-            if len(self._scored) >= _CACHED:
-                self._scored = {}
-            self._scored[key] = self._look_through(term)
-        return self._scored[key]
+        known = self._scored.get(key)
+        if known is None:
+            known = self._look_through(term)
+            kept = self._scored if len(self._scored) < _CACHED else {}
+            self._scored = {**kept, key: known}  # replaced, not changed: other threads read it
+        return known
 
     def _look_through(self, term: Term) -> tuple[np.ndarray, np.ndarray]:
         if term.how == "file":

@@ -210,7 +210,7 @@ def name_source(source: str) -> str:
 def rank_source(source: str) -> int:
     """Return the place of a source among others: what is said of the subject comes first."""
     order = list(SOURCES)
-    return order.index(source) if source in order else order.index("surroundings")
+    return 2 * order.index(source) if source in order else 2 * order.index("surroundings") - 1
 
 
 def word_found(found: Found) -> str:

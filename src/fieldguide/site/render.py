@@ -110,6 +110,8 @@ class Renderer:
 
     def results(self, query: str, number: int = 1) -> str:
         """Render a page of what fits a query; KeyError for a page that there is not."""
+        if number < 1:
+            raise KeyError(number)
         start = (number - 1) * PAGE_SIZE
         try:
             found = self.guide.find(query, limit=PAGE_SIZE, start=start)

@@ -259,7 +259,7 @@ class _Site:
         edition = self.edition()
         try:
             if query:
-                html = edition.results(query, _read_number(request, "page", 1))
+                html = edition.results(query, _read_number(request, "page", 1) or 0)
             else:
                 html = edition.page(address)
         except KeyError:
@@ -293,6 +293,8 @@ class _Site:
 
     def find(self, request: Request) -> Response:
         limit = _read_number(request, "limit", _N_FINDS)
+        if limit is None:
+            raise HTTPException(400, "limit must be a whole number from 1 on.")
         try:
             found = self.edition().guide.find(request.query_params.get("q", ""), limit=limit)
         except FieldguideError as error:
@@ -357,12 +359,10 @@ def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response
     return FileResponse(found, headers=headers, stat_result=status)
 
 
-def _read_number(request: Request, name: str, default: int) -> int:
-    """Return a number from 1 on that stands in the address; 404 for what is none."""
+def _read_number(request: Request, name: str, default: int) -> int | None:
+    """Return a number from 1 on that stands in the address; None for what is none."""
     text = request.query_params.get(name, str(default))
-    if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        raise HTTPException(404)
-    return int(text)
+    return int(text) if re.fullmatch("[1-9][0-9]{0,8}", text) else None
 
 
 def _is_known(request: Request, tag: str) -> bool:

@@ -10,7 +10,7 @@ from fieldguide.collection import Collection
 from fieldguide.describe import DescribedTree
 from fieldguide.errors import FieldguideError
 from fieldguide.features.words import AttributeMatrix
-from fieldguide.guide import Guide, tree_sampling
+from fieldguide.guide import Guide, tree_sampling, trees
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import gather_evidence
 from fieldguide.guide.trees import GrownTree, choose_method, judge_tree, judge_words
@@ -114,6 +114,15 @@ def test_an_interrupted_tree_goes_on_to_the_same_one(monkeypatch, stop_after):
     saved = grow_tree(words, "attribute", work=work)
     assert saved.about == whole.about
     assert not work
+
+
+def test_of_many_specimens_a_sample_is_seen_and_the_others_are_placed(monkeypatch):
+    words, kinds = make_words()
+    monkeypatch.setattr(trees, "MOST_SAMPLED", 60)
+    grown = grow_tree(words, "attribute")
+    assert grown.described.labels.shape == (150,)
+    same = [np.bincount(grown.described.labels[kinds == kind]).max() / 30 for kind in KINDS]
+    assert np.mean(same) > 0.7
 
 
 def test_damaged_chains_are_left_aside():

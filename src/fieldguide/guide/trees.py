@@ -40,6 +40,7 @@ NAME = "tree"
 TREES = ("auto", "attribute", "bernoulli", "agglomerative")
 LEAST_SPECIMENS = 30  # for auto to sample a tree
 MAX_LEAVES = 400
+MOST_SAMPLED = 8192  # specimens that the sampler sees; it places the others by what it found
 LEAST_SEEN = 24  # specimens that what is seen of them may divide
 MIN_TRUTH = 0.8  # share of a branch's specimens that its name must be true of
 
@@ -158,12 +159,16 @@ class _Grower:
         if self.method == "agglomerative":
             described = cluster(evidence, self.least)
             return _WordTree(described, np.full(len(described.parent), np.nan), {})
-        start = cluster(evidence, max(3, round(0.002 * n)))
-        model = make_model(self.method, n, int(start.depth.max()), self.seed, self.n_jobs)
-        begun = (start.parent, start.labels)
-        sample_tree(model, evidence.joined, begun, self.progress, self.work)
-        described = _put_into_words(model.tree_, model.labels_, evidence, self.least)
-        stability = find_stability(described.parent, described.labels, model.chains_)
+        drawn = np.arange(n)
+        if n > MOST_SAMPLED:
+            drawn = np.sort(np.random.default_rng(self.seed).permutation(n)[:MOST_SAMPLED])
+        some = evidence.take(drawn, np.arange(len(evidence.names)))
+        start = cluster(some, max(3, round(0.002 * len(drawn))))
+        model = make_model(self.method, len(drawn), int(start.depth.max()), self.seed, self.n_jobs)
+        sample_tree(model, some.joined, (start.parent, start.labels), self.progress, self.work)
+        labels = model.labels_ if len(drawn) == n else model.predict(evidence.joined)
+        described = _put_into_words(model.tree_, labels, evidence, self.least)
+        stability = find_stability(described.parent, described.labels[drawn], model.chains_)
         return _WordTree(described, stability, _word_run(model, start))
 
 

@@ -13,7 +13,7 @@ from fieldguide.features.words import AttributeMatrix
 from fieldguide.guide import Guide, tree_sampling, trees
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import gather_evidence
-from fieldguide.guide.trees import GrownTree, choose_method, judge_tree, judge_words
+from fieldguide.guide.trees import GrownTree, choose_method, fold_small, judge_tree, judge_words
 from fieldguide.guide.trees import grow_tree as grow_from_evidence
 
 KINDS = {
@@ -175,6 +175,17 @@ def test_the_truth_of_a_branch_is_how_probable_its_words_are():
         a["vehicle"][90:].mean(),
     ]
     np.testing.assert_allclose(truth, expected)
+
+
+def test_branches_that_are_left_with_few_are_folded():
+    parent, words = np.array([-1, 0, 1, 0]), ((), ("a",), ("b",), ("c",))
+    described = DescribedTree(parent, words, np.array([1, 0.9, 0.8, 0.7]), np.repeat([1, 2, 0], 4))
+    folded, stability = fold_small(described, np.arange(4.0), 5)
+    assert folded.words == ((), ("a",))
+    assert folded.parent.tolist() == [-1, 0]
+    assert folded.labels.tolist() == [1] * 8 + [0] * 4
+    assert stability.tolist() == [0, 1]
+    assert fold_small(described, np.arange(4.0), 4)[0].words == ((), ("a",), ("b",))
 
 
 def test_kinds_sit_together_though_pictures_slip():

@@ -120,7 +120,7 @@ def grow_tree(
             twigs[v] = grower.grow(evidence.take(rows_of, seen)), rows_of
     described, stability = graft(whole, twigs)
     labels = gather_kinds(described.parent, described.labels, likeness.names.kinds)
-    described = replace(described, labels=labels)
+    described, stability = fold_small(replace(described, labels=labels), stability, find_least(n))
     described = replace(described, truth=judge_words(described, evidence))
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
     stable = np.full(len(is_like), np.nan)
@@ -209,6 +209,25 @@ def graft(
     write_node(0, -1)
     tree = DescribedTree(np.array(parent), tuple(words), np.ones(len(parent)), labels)
     return tree, np.array(stability)
+
+
+def fold_small(
+    described: DescribedTree, stability: np.ndarray, least: int
+) -> tuple[DescribedTree, np.ndarray]:
+    """Return the tree without branches of fewer specimens than ``least``, which go one up."""
+    parent = described.parent
+    counts = np.bincount(described.labels, minlength=len(parent)) @ ancestor_matrix(parent)
+    kept = [0, *(v for v in range(1, len(parent)) if counts[v] >= least)]
+    place = np.zeros(len(parent), dtype=np.int64)  # where the specimens of each node go
+    for new, v in enumerate(kept):
+        place[v] = new
+    for v in range(1, len(parent)):
+        if counts[v] < least:
+            place[v] = place[parent[v]]
+    words = tuple(described.words[v] for v in kept)
+    above = np.array([-1, *(place[parent[v]] for v in kept[1:])])
+    tree = DescribedTree(above, words, described.truth[kept], place[described.labels])
+    return tree, stability[kept]
 
 
 def find_least(n: int) -> int:

@@ -40,6 +40,8 @@ PROBLEMS = (
     "thousand_kinds",
     "attribute_tree",
     "attribute_detectors",
+    "attribute_tree_detectors",
+    "attribute_tree_many",
     "attribute_tree_mixing",
     "attribute_tree_quality",
     "attribute_tree_text",

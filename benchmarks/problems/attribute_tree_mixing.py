@@ -1,7 +1,9 @@
 """What moves of whole nodes are worth: five chains for the same CPU time, with each kind on or off.
 
 R-hat and the effective sample size are those of the log joint density and of the number of nodes,
-over the later half of the sweeps; the edge error is that of each chain's best sample there. Without
+over the later half of the sweeps; the edge error is that of each chain's best sample there. The
+density falls with every node, so chains of different numbers of nodes are compared by rows that
+they have not seen: the mean log-likelihood of a row of the test half, at the last sample. Without
 ``--data``, the rows are drawn from a tree. Each cell is saved, and not computed again.
 
     python benchmarks/run.py --only attribute_tree_mixing --data DIR
@@ -11,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measures import spread
@@ -19,6 +22,9 @@ from benchmarks.problems.attribute_tree_cells import keep_cell
 from fieldguide.datasets.apascal import TAXONOMIES, load_apascal
 from fieldguide.datasets.awa import load_awa
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
+from fieldguide.describe.rows import base_rates
+from fieldguide.describe.sampled_tree import node_weights, row_scores
+from fieldguide.describe.stick_breaking import Chain
 from fieldguide.metrics import average_edge_error
 
 N_CHAINS = 5
@@ -37,11 +43,12 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             return {"cells": [_measure("drawn", name, draw_rows(), None, 0.2) for name in MOVES]}
         pascal = load_apascal(data / "apascal")
         y = np.array(pascal.target_names)[pascal.target]
+        new = load_apascal(data / "apascal", "test").attributes
         for name in MOVES:
             cells.append(
                 keep_cell(
                     f"mixing apascal {name}",
-                    lambda name=name: _measure("aPascal", name, pascal.attributes, y, 7.0),
+                    lambda name=name: _measure("aPascal", name, pascal.attributes, y, 7.0, new),
                 )
             )
         A = load_awa(data / "awa").attributes
@@ -54,9 +61,9 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     return {"cells": cells}
 
 
-def _measure(rows: str, moves: str, A, y, seconds: float) -> dict:
+def _measure(rows: str, moves: str, A, y, seconds: float, new=None) -> dict:
     make_chain(A, 0, n_moves=MOVES[moves]).sweep()  # compiled before the clock starts
-    traces, best, errors = [], [], []
+    traces, best, errors, held_out = [], [], [], []
     for seed in range(N_CHAINS):
         chain = make_chain(A, seed, n_moves=MOVES[moves])
         started = time.process_time()
@@ -67,6 +74,8 @@ def _measure(rows: str, moves: str, A, y, seconds: float) -> dict:
             chain.sweep()
         traces.append(chain.trace)
         best.append(float(chain.state.best_log_joint))
+        if new is not None:
+            held_out.append(float(score_new(chain, base_rates(A), new)))
         if y is not None:
             found = chain.state.best
             errors.append(average_edge_error(found.parent, found.labels, y, TAXONOMIES["flat"]))
@@ -88,24 +97,36 @@ def _measure(rows: str, moves: str, A, y, seconds: float) -> dict:
             for name, values in late.items()
         },
         "AEE": errors,
+        "held out": held_out,
     }
+
+
+def score_new(chain: Chain, base: np.ndarray, new: np.ndarray) -> float:
+    """Return the mean log-likelihood of new rows at the chain's last sample."""
+    sample, likelihood = chain.sample, chain.likelihood
+    rates = np.concatenate([likelihood.rates(sample), likelihood.unborn_rates(sample)])
+    with np.errstate(divide="ignore"):
+        weight = np.log(np.concatenate(node_weights(sample, chain.prior.max_depth)))
+    return float(logsumexp(weight + row_scores(new.astype(float), rates, base), axis=1).mean())
 
 
 def table(result: dict) -> str:
     lines = [
         "| rows | moves | sweeps | mean log joint of a chain, least to largest | best | R-hat: "
-        "log joint | nodes | ESS per s: log joint | nodes | AEE, flat |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "log joint | nodes | ESS per s: log joint | nodes | AEE, flat | held out |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in result["cells"]:
         joint, r, ess = cell["log joint"], cell["r_hat"], cell["ess per second"]
-        error = "–"
+        error = held_out = "–"
         if cell["AEE"]:
             error = f"{np.mean(cell['AEE']):.2f} ± {np.std(cell['AEE']):.2f}"
+        if cell["held out"]:
+            held_out = f"{np.mean(cell['held out']):.2f} ± {np.std(cell['held out']):.2f}"
         lines.append(
             f"| {cell['rows']} | {cell['moves']} | {cell['sweeps']} "
             f"| {joint['least']:.0f} to {joint['largest']:.0f} | {cell['best']['median']:.0f} "
             f"| {r['log_joint']:.2f} | {r['n_nodes']:.2f} | {ess['log_joint']:.2f} "
-            f"| {ess['n_nodes']:.2f} | {error} |"
+            f"| {ess['n_nodes']:.2f} | {error} | {held_out} |"
         )
     return "\n".join(lines)

@@ -215,6 +215,15 @@ def test_scores_of_rows_against_a_plain_loop():
         assert found[i, k] == pytest.approx(total)
 
 
+def test_a_score_at_the_base_rate_says_as_much_as_a_gap():
+    rng = np.random.default_rng(1)
+    rates, base = rng.uniform(0.1, 0.9, (3, 5)), rng.uniform(0.2, 0.8, 5)
+    known = rng.choice([0.0, 1.0, 0.3], (6, 5))
+    is_gap = rng.random((6, 5)) < 0.4
+    scored = row_scores(np.where(is_gap, base, known), rates, base)
+    np.testing.assert_allclose(row_scores(np.where(is_gap, np.nan, known), rates, base), scored)
+
+
 def test_words_are_true_and_new_on_the_path():
     parent = np.array([-1, 0, 1, 0, 0])
     rates = np.array(

@@ -221,9 +221,7 @@ def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):
             collection, tmp_path / str(n_jobs), tree="attribute", n_jobs=n_jobs, marks=False
         )
     assert guide.about["settings"]["tree"] == guide.about["tree"]["method"] == "attribute"
-    assert guide.about["tree"]["n_words"] == guide.about["n_words"] - sum(
-        word not in names for word, _, _ in guide.words
-    )
+    assert 0 < guide.about["tree"]["n_words"] <= guide.about["n_words"]
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
     assert 0 < guide.about["tree"]["purity"] <= 1
     with pytest.raises(FieldguideError, match="tree of a guide must be one of 'auto'"):

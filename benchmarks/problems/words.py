@@ -10,7 +10,7 @@ network was trained on.
   words that the collection does not support;
 - kind: averaged over them and the others of its kind, as guides with labels do.
 
-"False" is the share of all words said, of the pictures that the list says something of, that are
+Precision is the mean over the words that are said at all, recall over all. "False" is the share of all words said, of the pictures that the list says something of, that are
 neither on it for their folder, nor above or below a word that is.
 """
 
@@ -122,7 +122,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
                         "data": name,
                         "word": word,
                         "rule": rule,
-                        "precision": hits / max(int(yes[:, j].sum()), 1),
+                        "precision": hits / int(yes[:, j].sum()) if yes[:, j].any() else None,
                         "recall": hits / max(int(truth.sum()), 1),
                     }
                 )
@@ -166,7 +166,7 @@ def count_false(yes: np.ndarray, listed: np.ndarray) -> tuple[float, float]:
 
 def table(result: dict) -> str:
     lines = [
-        "| data | words | rule | mean precision | mean recall | false | words per picture |",
+        "| data | words said | rule | mean precision | mean recall | false | words per picture |",
         "|---|---|---|---|---|---|---|",
     ]
     false = {(cell["data"], cell["rule"]): cell for cell in result["false"]}
@@ -174,15 +174,17 @@ def table(result: dict) -> str:
     for row in result["rows"]:
         groups.setdefault((row["data"], row["rule"]), []).append(row)
     for (data, rule), rows in groups.items():
-        precision = np.mean([row["precision"] for row in rows])
+        said = [row["precision"] for row in rows if row["precision"] is not None]
+        precision = np.mean(said) if said else np.nan
         recall = np.mean([row["recall"] for row in rows])
         cell = false[data, rule]
         lines.append(
-            f"| {data} | {len(rows)} | {rule} | {precision:.2f} | {recall:.2f} "
+            f"| {data} | {len(said)} of {len(rows)} | {rule} | {precision:.2f} | {recall:.2f} "
             f"| {cell['false']:.3f} | {cell['said']:.1f} |"
         )
     lines += ["", "| word (caltech101, near) | precision | recall |", "|---|---|---|"]
     for row in result["rows"]:
         if row["data"] == "caltech101" and row["rule"] == "near":
-            lines.append(f"| {row['word']} | {row['precision']:.2f} | {row['recall']:.2f} |")
+            precision = "–" if row["precision"] is None else f"{row['precision']:.2f}"
+            lines.append(f"| {row['word']} | {precision} | {row['recall']:.2f} |")
     return "\n".join(lines)

@@ -10,8 +10,9 @@ network was trained on.
   words that the collection does not support;
 - kind: averaged over them and the others of its kind, as guides with labels do.
 
-Precision is the mean over the words that are said at all, recall over all. "False" is the share of all words said, of the pictures that the list says something of, that are
-neither on it for their folder, nor above or below a word that is.
+Precision is the mean over the words that are said at all, recall over all. "False" is the share of
+all words said, of the pictures that the list says something of, that are neither on it for their
+folder, nor above or below a word that is.
 """
 
 from pathlib import Path

@@ -167,21 +167,17 @@ def log_conditional(columns, x, above, children, rest, n1, n0, floor):
 def test_proposals_for_a_node_have_the_density_that_they_state(words, kind, n_children, n1, n0):
     table = log_beta_table(1e-3, 20.0, 100.0)
     shape = (table.values, table.log_c_low, table.c_step, table.x_edge)
-    spread = np.array([30.0 if kind == ATTRIBUTE else 0.5])
-    columns = Columns(kind, 1e-3, 9, np.array([0.1]), spread, np.ones(3), np.ones(2))
+    columns = Columns(
+        kind, 1e-3, 9, np.array([0.1]), np.array([30.0 if kind == ATTRIBUTE else 0.5]), np.ones(3)
+    )
     nodes = make_nodes(3, 1)
     nodes.n_used[0] = 3
     nodes.theta[:, 0] = (0.2, 0.4, 0.6) if kind == ATTRIBUTE else (-1.0, -0.5, 0.3)
     fill_scores(nodes, columns, 0)
     children = np.arange(1, 1 + n_children)
     given = (
-        *(columns, shape, nodes.theta[0], spread, n_children),
-        *(
-            sum_children(columns, nodes, children),
-            nodes.quiet[:1].copy(),
-            np.array([[n1]]),
-            np.array([[n0]]),
-        ),
+        *(columns, shape, nodes.theta[0], n_children, sum_children(columns, nodes, children)),
+        *(nodes.quiet[:1].copy(), np.array([[n1]]), np.array([[n0]])),
     )
     theta = np.empty(1)
     draws, stated = [], []
@@ -210,10 +206,9 @@ def test_proposals_for_a_node_have_the_density_that_they_state(words, kind, n_ch
 
 
 def test_a_parameter_out_of_reach_cannot_have_been_proposed(words):
-    spread = np.full(1, 0.5)
-    columns = Columns(BERNOULLI, 0.0, 9, np.zeros(1), spread, np.ones(3), np.ones(2))
+    columns = Columns(BERNOULLI, 0.0, 9, np.zeros(1), np.full(1, 0.5), np.ones(3))
     shape = (np.zeros((1, 1)), 0.0, 1.0, 1.0)
     nothing = np.zeros((0, 1))
-    given = (columns, shape, np.zeros(1), spread, 0, np.zeros((2, 1)), nothing, nothing, nothing)
+    given = (columns, shape, np.zeros(1), 0, np.zeros((2, 1)), nothing, nothing, nothing)
     assert propose_node(words, *given, np.array([12.5]), True) == -np.inf
     assert propose_node(words, *given, np.array([11.5]), True) > -np.inf

@@ -1,7 +1,6 @@
 """Compiled moves that hang branches of a tree elsewhere (Metropolis and Hastings).
 
-* *graft* hangs a node with all below it under another node, one at which its rows would be likely
-  more often, and draws its parameters anew;
+* *graft* hangs a node with all below it under another node, and draws its parameters anew;
 * *gather* puts a new node without rows between a node and some of its children; *release* is its
   reverse. The children are those that stand apart from their siblings in one attribute, so that
   what several branches have in common can become a node of its own.
@@ -19,7 +18,6 @@ from fieldguide.describe._attribute_steps import logistic
 from fieldguide.describe._draws import uniform
 from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
 from fieldguide.describe._node_proposals import (
-    find_prior,
     log_theta_prior,
     propose_node,
     sum_children,
@@ -27,8 +25,6 @@ from fieldguide.describe._node_proposals import (
 )
 from fieldguide.describe._sticks import log_branches, log_stops
 
-_ANY_HOST = 0.3  # share of grafts, and of deaths, that go to any node
-_SINGLE = 0.02  # weight of an attribute that one of several siblings has
 _LEAST = 1e-6  # weight of an attribute in which siblings do not differ
 
 
@@ -100,10 +96,7 @@ def list_branch(nodes, n_all, top):
 
 @jit
 def read_rows(columns, nodes, n_here, counts, branch, above):
-    """Return rest, n1 and n0 of a branch as the proposal of its top below ``above`` needs them.
-
-    The root has -1 above it.
-    """
+    """Return rest, n1 and n0 of a branch as the proposal of its top below ``above`` needs them."""
     n_attributes = nodes.theta.shape[1]
     path = np.empty((nodes.n_used[0], n_attributes))
     rest = np.empty((len(branch), n_attributes))
@@ -116,7 +109,7 @@ def read_rows(columns, nodes, n_here, counts, branch, above):
             break  # there, a node's parameters say nothing of the rows below
         for d in range(n_attributes):
             if i == 0:
-                path[k, d] = nodes.quiet[above, d] if above >= 0 else 1.0
+                path[k, d] = nodes.quiet[above, d]
             else:
                 path[k, d] = path[nodes.parent[k], d] * (1.0 - nodes.theta[k, d])
         if n_here[k] > 0:
@@ -169,60 +162,6 @@ def hang(nodes, n_all, top, above):
 
 
 @jit
-def weigh_hosts(nodes, is_choice, n_rows, total):
-    """Return how readily rows are given to each node where ``is_choice``, 0 elsewhere.
-
-    total (2 n_attributes,) are the counts of the rows' entries. The weight is the likelihood of a
-    row, in the geometric mean; every node has some.
-    """
-    n = len(is_choice)
-    weight = np.zeros(n)
-    most = -np.inf
-    n_choices = 0
-    for k in range(n):
-        if is_choice[k]:
-            weight[k] = nodes.base[k] + (total * nodes.score[k]).sum() / n_rows
-            most = max(most, weight[k])
-            n_choices += 1
-    sum_ = 0.0
-    for k in range(n):
-        if is_choice[k]:
-            weight[k] = math.exp(weight[k] - most)
-            sum_ += weight[k]
-    for k in range(n):
-        if is_choice[k]:
-            weight[k] = (1.0 - _ANY_HOST) * weight[k] / sum_ + _ANY_HOST / n_choices
-    return weight
-
-
-@jit
-def draw_host(words, weight, but):
-    """Draw a node other than ``but`` by its weight; -1 for none."""
-    u = uniform(words) * (weight.sum() - weight[but])
-    found = -1
-    for k in range(len(weight)):
-        if weight[k] > 0.0 and k != but:
-            found = k
-            if u < weight[k]:
-                break
-            u -= weight[k]
-    return found
-
-
-@jit
-def propose_at(words, nodes, columns, shape, n_here, n_all, counts, k, theta, is_given):
-    """Propose the parameters of node k, into theta, from their conditional; return the density."""
-    children = list_children(nodes, n_all, k)
-    branch = list_branch(nodes, n_all, k)
-    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, nodes.parent[k])
-    center, precision = find_prior(columns, nodes, k)
-    return propose_node(
-        words, columns, shape, center, precision, len(children),
-        sum_children(columns, nodes, children), rest, n1, n0, theta, is_given,
-    )  # fmt: skip
-
-
-@jit
 def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
     """Propose to hang a node under another one; return whether it was accepted."""
     is_choice = n_all[: nodes.n_used[0]] > 0
@@ -235,30 +174,32 @@ def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
         return False  # the old parent would vanish
     branch = list_branch(nodes, n_all, top)
     is_choice[0] = True
+    is_choice[old] = False
     deepest = 0
-    total = np.zeros(counts.shape[1])
     for k in branch:
         is_choice[k] = False
         deepest = max(deepest, nodes.depth[k])
-        total += counts[k]
-    weight = weigh_hosts(nodes, is_choice, n_all[top], total)
-    new = draw_host(words, weight, old)
+    new, _ = pick(words, is_choice)
     if new < 0 or deepest - nodes.depth[top] + nodes.depth[new] + 1 > columns.max_depth:
         return False
     shift = nodes.depth[new] + 1 - nodes.depth[top]
     tops = branch[:1]
     children = list_children(nodes, n_all, top)
+    sums = sum_children(columns, nodes, children)
     theta = nodes.theta[top].copy()
     before = log_state(columns, nodes, n_here, n_all, counts, branch)
     before += log_tops(columns, shape, nodes, old, tops)
     before += log_tops(columns, shape, nodes, top, children)
-    log_back = math.log(weight[old] / (weight.sum() - weight[new]))
-    log_back += propose_at(words, nodes, columns, shape, n_here, n_all, counts, top, theta, True)
-    hang(nodes, n_all, top, new)
-    log_there = math.log(weight[new] / (weight.sum() - weight[old]))
-    log_there += propose_at(
-        words, nodes, columns, shape, n_here, n_all, counts, top, nodes.theta[top], False
+    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, old)
+    log_back = propose_node(
+        words, columns, shape, nodes.theta[old], len(children), sums, rest, n1, n0, theta, True
     )
+    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, new)
+    log_there = propose_node(
+        words, columns, shape, nodes.theta[new], len(children), sums, rest, n1, n0,
+        nodes.theta[top], False,
+    )  # fmt: skip
+    hang(nodes, n_all, top, new)
     refill(columns, nodes, branch, shift)
     after = log_state(columns, nodes, n_here, n_all, counts, branch)
     after += log_tops(columns, shape, nodes, new, tops)
@@ -273,22 +214,15 @@ def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
 
 @jit
 def part_siblings(columns, nodes, siblings, d, is_apart):
-    """Write which siblings stand on the upper side of attribute d; return its weight.
-
-    That is how far they reach; less where a single one or all of them stand there, as then the node
-    that gathers them would say nothing that a child cannot say.
-    """
+    """Write which siblings stand on the upper side of attribute d; return how far they reach."""
     low, high = np.inf, -np.inf
     for k in siblings:
         x = to_line(columns.kind, nodes.theta[k, d])
         low, high = min(low, x), max(high, x)
-    n_apart = 0
     for i in range(len(siblings)):
         x = to_line(columns.kind, nodes.theta[siblings[i], d])
         is_apart[i] = x >= 0.5 * (low + high)
-        n_apart += is_apart[i]
-    share = 1.0 if 1 < n_apart < len(siblings) else _SINGLE
-    return share * (logistic(high) - logistic(low)) + _LEAST
+    return logistic(high) - logistic(low) + _LEAST
 
 
 @jit
@@ -392,8 +326,8 @@ def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
     sums = sum_children(columns, nodes, children)
     rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, above)
     log_q = propose_node(
-        words, columns, shape, nodes.theta[above], columns.spread, len(children), sums, rest, n1,
-        n0, nodes.theta[node], is_release,
+        words, columns, shape, nodes.theta[above], len(children), sums, rest, n1, n0,
+        nodes.theta[node], is_release,
     )  # fmt: skip
     if not is_release:
         fill_scores(nodes, columns, node)

@@ -1,15 +1,238 @@
 """Compiled moves that change a tree by a whole node at a time (Metropolis and Hastings).
 
 A sweep moves single rows, so a node that holds two kinds can stay as it is for very long: the first
-row that leaves must find a new node with fitting parameters drawn blindly from the prior. Births
-and deaths of leaves are in :mod:`fieldguide.describe._births`, moves of whole branches in
-:mod:`fieldguide.describe._branch_moves`.
+row that leaves must find a new node with fitting parameters drawn blindly from the prior. Here
+
+* *birth* takes rows from a node, the donor, into a new leaf below it or beside it; *death* is its
+  reverse. The leaf's rows and parameters are proposed from what an anchor row suggests, after a few
+  rounds of refinement (the launch state of S. Jain and R. Neal, "A split-merge Markov chain Monte
+  Carlo procedure for the Dirichlet process mixture model", 2004);
+* moves of whole branches are in :mod:`fieldguide.describe._branch_moves`.
+
+Sticks are integrated out. Nodes that die are left behind with no rows.
 """
 
+import math
+
+import numpy as np
+
 from fieldguide._jit import jit
-from fieldguide.describe._births import try_birth, try_death
-from fieldguide.describe._branch_moves import try_gather, try_graft
+from fieldguide.describe._attribute_steps import logistic
+from fieldguide.describe._branch_moves import log_nodes, pick, try_gather, try_graft
 from fieldguide.describe._draws import uniform
+from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
+from fieldguide.describe._node_proposals import log_theta_prior, propose_node
+from fieldguide.describe._sticks import count_entries, score_row
+
+_N_ROUNDS = 3
+
+
+@jit
+def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1, n0, gain):
+    """Count the attributes, n1 and n0, of the rows that would follow ``anchor`` to a new leaf.
+
+    members are the rows of the donor, gain (2 n_attributes + 1,) is room to work in. Depends on
+    nothing but the rows, the anchor, and the nodes ``donor`` and ``above``.
+    """
+    n = len(n1)
+    n1[:] = 0.0
+    n0[:] = 1.0
+    for j in range(start[anchor], stop[anchor]):
+        e = entries[j]
+        if e < n:
+            n1[e], n0[e] = 1.0, 0.0
+        else:
+            n0[e - n] = 0.0
+    for turn in range(_N_ROUNDS):
+        base = -nodes.base[donor]
+        for d in range(n):
+            rate_above = logistic(nodes.score[above, d])
+            weight = 0.25 if turn == 0 else 1.0
+            rate = (n1[d] + weight * rate_above) / (n1[d] + n0[d] + weight)
+            if columns.kind == ATTRIBUTE:
+                rate = max(rate, rate_above)
+            rate = min(max(rate, 1e-3), 1.0 - 1e-3)
+            base += math.log(1.0 - rate)
+            gain[d] = math.log(rate / (1.0 - rate)) - nodes.score[donor, d]
+            gain[n + d] = -math.log(1.0 - rate) - nodes.score[donor, n + d]
+        n1[:] = 0.0
+        n0[:] = 0.0
+        count = 0.0
+        for m in range(len(members)):
+            i = members[m]
+            total = base
+            for j in range(start[i], stop[i]):
+                total += gain[entries[j]]
+            if total > 0.0 or i == anchor:
+                count += 1.0
+                for j in range(start[i], stop[i]):
+                    e = entries[j]
+                    if e < n:
+                        n1[e] += 1.0
+                    else:
+                        n0[e - n] -= 1.0
+        for d in range(n):
+            n0[d] += count - n1[d]
+
+
+@jit
+def shift_rows(nodes, n_here, n_all, giver, taker, n):
+    """Count n rows less at ``giver`` and n more at ``taker``."""
+    n_here[giver] -= n
+    n_here[taker] += n
+    k = giver
+    while k >= 0:
+        n_all[k] -= n
+        k = nodes.parent[k]
+    k = taker
+    while k >= 0:
+        n_all[k] += n
+        k = nodes.parent[k]
+
+
+@jit
+def find_leaves(nodes, n_all):
+    """Return which nodes are leaves with rows, the root never."""
+    n = nodes.n_used[0]
+    is_leaf = n_all[:n] > 0
+    for k in range(n):
+        if n_all[k] > 0 and nodes.parent[k] >= 0:
+            is_leaf[nodes.parent[k]] = False
+    is_leaf[0] = False
+    return is_leaf
+
+
+@jit
+def count_siblings(nodes, n_all, above):
+    """Return the number of children with rows."""
+    count = 0
+    for k in range(1, nodes.n_used[0]):
+        if n_all[k] > 0 and nodes.parent[k] == above:
+            count += 1
+    return count
+
+
+@jit
+def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death):
+    """Propose one birth, or one death; return whether it was accepted."""
+    n_used = nodes.n_used[0]
+    n_attributes = nodes.theta.shape[1]
+    if is_death:
+        leaf, n_leaves = pick(words, find_leaves(nodes, n_all))
+        if leaf < 0:
+            return False
+        above = nodes.parent[leaf]
+        is_below = uniform(words) < 0.5
+        n_siblings = count_siblings(nodes, n_all, above) - 1
+        donor = above
+        if not is_below:
+            is_choice = n_all[:n_used] > 0
+            for k in range(n_used):
+                is_choice[k] = is_choice[k] and nodes.parent[k] == above and k != leaf
+            donor, _ = pick(words, is_choice)
+            if donor < 0:
+                return False
+        n_moved = n_here[leaf]
+    else:
+        donor, n_donors = pick(words, n_here[:n_used] > 0)
+        is_below = uniform(words) < 0.5
+        above = donor if is_below else nodes.parent[donor]
+        if above < 0 or nodes.depth[above] >= columns.max_depth:
+            return False
+        leaf = n_used
+        n_moved = 0
+    # the rows of the donor, as they are without the leaf
+    n_members = n_here[donor] + n_moved
+    members = np.empty(n_members, dtype=np.int64)
+    m = 0
+    for i in range(len(labels)):
+        if labels[i] == donor or labels[i] == leaf:
+            members[m] = i
+            m += 1
+    if is_death:
+        at = int(uniform(words) * n_moved)
+        anchor = -1
+        for m in range(n_members):
+            if labels[members[m]] == leaf:
+                if at == 0:
+                    anchor = members[m]
+                    break
+                at -= 1
+    else:
+        anchor = members[int(uniform(words) * n_members)]
+        n_here[leaf] = 0
+        n_all[leaf] = 0
+        nodes.parent[leaf] = above
+        nodes.depth[leaf] = nodes.depth[above] + 1
+        nodes.n_used[0] = n_used + 1
+    n1 = np.empty((1, n_attributes))
+    n0 = np.empty((1, n_attributes))
+    gain = np.empty(2 * n_attributes)
+    launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1[0], n0[0], gain)
+    rest = nodes.quiet[above].copy().reshape((1, n_attributes))
+    log_q = propose_node(
+        words, columns, shape, nodes.theta[above], 0, np.zeros((2, n_attributes)), rest, n1, n0,
+        nodes.theta[leaf], is_death,
+    )  # fmt: skip
+    log_p = log_theta_prior(columns, shape, nodes.theta[above], nodes.theta[leaf])
+    fill_scores(nodes, columns, leaf)
+    goes = np.empty(n_members, dtype=np.bool_)
+    n_going = 0
+    for m in range(n_members):
+        i = members[m]
+        odds = score_row(nodes, entries, start[i], stop[i], leaf)
+        odds -= score_row(nodes, entries, start[i], stop[i], donor)
+        if is_death:
+            goes[m] = labels[i] == leaf
+        else:
+            goes[m] = i == anchor or uniform(words) < 1.0 / (1.0 + math.exp(min(-odds, 700.0)))
+        if i != anchor:
+            towards = odds if goes[m] else -odds
+            log_q += min(towards, 0.0) - math.log1p(math.exp(-abs(odds)))
+        if goes[m]:
+            n_going += 1
+            log_p += odds
+    # a donor beside the leaf must not vanish with its last row
+    if not is_below and n_all[donor] + (n_moved if is_death else -n_going) <= 0:
+        nodes.n_used[0] = n_used
+        return False
+    before = log_nodes(columns, nodes, n_here, n_all)
+    if is_death:
+        shift_rows(nodes, n_here, n_all, leaf, donor, n_moved)
+    else:
+        shift_rows(nodes, n_here, n_all, donor, leaf, n_going)
+    after = log_nodes(columns, nodes, n_here, n_all)
+    log_p += before - after if is_death else after - before
+    if is_death:
+        n_donors = 0
+        for k in range(n_used):
+            if n_here[k] > 0:
+                n_donors += 1
+    else:
+        n_leaves = 0
+        is_leaf = find_leaves(nodes, n_all)
+        for k in range(len(is_leaf)):
+            if is_leaf[k]:
+                n_leaves += 1
+        n_siblings = count_siblings(nodes, n_all, above) - 1
+    log_q -= math.log(n_donors) + math.log(n_members)
+    log_reverse = -math.log(n_leaves) - math.log(n_going)
+    if not is_below:
+        log_reverse -= math.log(n_siblings)
+    ratio = log_p + log_reverse - log_q
+    if is_death:
+        ratio = -ratio
+    if math.log(uniform(words)) < ratio:
+        for m in range(n_members):
+            if goes[m]:
+                labels[members[m]] = donor if is_death else leaf
+        return True
+    if is_death:
+        shift_rows(nodes, n_here, n_all, donor, leaf, n_moved)
+    else:
+        shift_rows(nodes, n_here, n_all, leaf, donor, n_going)
+        nodes.n_used[0] = n_used
+    return False
 
 
 @jit
@@ -25,35 +248,12 @@ def try_moves(
     for turn in range(n_moves.max()):
         if turn < n_moves[0]:
             is_death = uniform(words) < 0.5
-            if is_death:
-                is_accepted = try_death(
-                    nodes,
-                    columns,
-                    shape,
-                    words,
-                    start,
-                    stop,
-                    entries,
-                    labels,
-                    n_here,
-                    n_all,
-                    counts,
-                )
-            else:
-                is_accepted = try_birth(
-                    nodes,
-                    columns,
-                    shape,
-                    words,
-                    start,
-                    stop,
-                    entries,
-                    labels,
-                    n_here,
-                    n_all,
-                    counts,
-                )
+            is_accepted = try_birth(
+                nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death
+            )
             count_move(done, 1 if is_death else 0, is_accepted)
+            if is_accepted:
+                count_entries(start, stop, entries, labels, counts)
         if turn < n_moves[1]:
             is_accepted = try_graft(nodes, columns, shape, words, counts, n_here, n_all)
             count_move(done, 2, is_accepted)

@@ -51,7 +51,6 @@ class Columns(NamedTuple):
     noise: np.ndarray  # (n_attributes,)
     spread: np.ndarray  # (n_attributes,)
     hyper: np.ndarray  # (3,): alpha, lambda, gamma
-    root: np.ndarray  # (2,): a, b of the root's Beta; not used for BERNOULLI
 
 
 def make_nodes(room: int, n_attributes: int) -> Nodes:

@@ -7,8 +7,6 @@ need not be exact, only its stated density must be its own; so logarithms are ro
 ===========  ===========================================================================
 name         meaning
 ===========  ===========================================================================
-center       (n_attributes,): the parent's parameters, around which the prior lies
-precision    (n_attributes,): how closely, in the terms of ``spread``
 n_children   number of children of the node
 sums         (2, n_attributes): over the children, what :func:`sum_children` returns
 rest         (m, n_attributes): for each node with rows whose likelihood the parameter
@@ -94,36 +92,6 @@ def log_theta_prior(columns, shape, above, theta):
 
 
 @jit
-def find_prior(columns, nodes, k):
-    """Return center and precision of the prior of node k."""
-    above = nodes.parent[k]
-    if above >= 0:
-        return nodes.theta[above], columns.spread
-    n_attributes = nodes.theta.shape[1]
-    if columns.kind != ATTRIBUTE:
-        return np.zeros(n_attributes), columns.spread
-    total = columns.root[0] + columns.root[1]
-    return np.full(n_attributes, columns.root[0] / total), np.full(n_attributes, total)
-
-
-@jit
-def log_prior(columns, shape, nodes, k):
-    """Return the log-density of the parameters of node k, at the root but for a constant."""
-    above = nodes.parent[k]
-    if above >= 0:
-        return log_theta_prior(columns, shape, nodes.theta[above], nodes.theta[k])
-    total = 0.0
-    for d in range(nodes.theta.shape[1]):
-        t = nodes.theta[k, d]
-        if columns.kind == ATTRIBUTE:
-            total += columns.root[0] * math.log(t) + columns.root[1] * math.log(1.0 - t)
-        else:
-            z = t / columns.spread[d]
-            total -= 0.5 * z * z
-    return total
-
-
-@jit
 def sum_children(columns, nodes, children):
     """Return sums (2, n_attributes) of log theta and log(1 - theta), or of theta and nothing."""
     n_attributes = nodes.theta.shape[1]
@@ -141,21 +109,7 @@ def sum_children(columns, nodes, children):
 
 @jit
 def fill_heights(
-    columns,
-    d,
-    center,
-    precision,
-    n_children,
-    s1,
-    s2,
-    line,
-    x_edge,
-    rest,
-    n1,
-    n0,
-    low,
-    width,
-    height,
+    columns, d, parent, n_children, s1, s2, line, x_edge, rest, n1, n0, low, width, height
 ):
     """Write the log-density, but for a constant, at the middle of each bin."""
     c = columns.spread[d]
@@ -167,7 +121,7 @@ def fill_heights(
         for i in range(len(height)):
             t = 1.0 / (1.0 + odds)
             log_t = -rough_log(1.0 + odds)
-            value = precision * (log_t - (1.0 - center) * x)
+            value = c * (log_t - (1.0 - parent) * x)
             if n_children > 0:
                 log_b = interpolate(line, (x + x_edge) * per_step)
                 value += c * (t * s1 + (1.0 - t) * s2) - n_children * log_b
@@ -183,7 +137,7 @@ def fill_heights(
             odds *= fall
         return
     for i in range(len(height)):
-        z = (x - center) / precision
+        z = (x - parent) / c
         value = -0.5 * z * z - x * (0.5 * n_children * x - s1) / (c * c)
         soft = math.log1p(math.exp(-abs(x)))
         for j in range(len(n1)):
@@ -193,10 +147,8 @@ def fill_heights(
 
 
 @jit
-def propose_node(
-    words, columns, shape, center, precision, n_children, sums, rest, n1, n0, theta, is_given
-):
-    """Draw the parameters of a node into theta (n_attributes,).
+def propose_node(words, columns, shape, above, n_children, sums, rest, n1, n0, theta, is_given):
+    """Draw the parameters of a node into theta (n_attributes,); above are those of its parent.
 
     ``is_given``: draw nothing, theta is the proposal. Returns its log-density.
     """
@@ -204,19 +156,20 @@ def propose_node(
     line = np.empty(shape[0].shape[1])
     total = 0.0
     for d in range(len(theta)):
+        parent = above[d]
         if columns.kind == ATTRIBUTE:
             first, last = -shape[3], shape[3]
             if n_children > 0:
                 log_beta_line(shape[0], shape[1], shape[2], columns.spread[d], line)
         else:
-            reach = 10.0 * precision[d]
-            first, last = min(center[d] - reach, -12.0), max(center[d] + reach, 12.0)
+            reach = 10.0 * columns.spread[d]
+            first, last = min(parent - reach, -12.0), max(parent + reach, 12.0)
         low, high = first, last
         for stage in range(_N_STAGES):
             width = (high - low) / _N_BINS
             fill_heights(
-                columns, d, center[d], precision[d], n_children, sums[0, d], sums[1, d], line,
-                shape[3], rest, n1, n0, low, width, height,
+                columns, d, parent, n_children, sums[0, d], sums[1, d], line, shape[3],
+                rest, n1, n0, low, width, height,
             )  # fmt: skip
             most = height.max()
             if stage == _N_STAGES - 1:

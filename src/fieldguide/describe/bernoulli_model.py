@@ -39,10 +39,6 @@ class BernoulliLikelihood(Likelihood):
         n_shown, n_all = tree.sum_up(n_shown), tree.sum_up(n_here)[:, None]
         return logit((n_shown + 0.1) / (n_all + 0.2))
 
-    def root_prior(self, n_attributes: int) -> np.ndarray:
-        """Return nothing of use: the root drifts from even odds."""
-        return np.zeros(2)
-
     def draw(self, words, sample: Sample, size, n1, n0) -> None:
         """Draw theta and sigma."""
         theta = np.ascontiguousarray(sample.theta.T)

@@ -123,10 +123,6 @@ class Likelihood(ABC):
         """
 
     @abstractmethod
-    def root_prior(self, n_attributes: int) -> np.ndarray:
-        """Return both parameters of the prior of the root's theta, where it has any."""
-
-    @abstractmethod
     def draw(
         self, words: np.ndarray, sample: Sample, size: np.ndarray, n1: np.ndarray, n0: np.ndarray
     ) -> None:
@@ -168,7 +164,6 @@ class State(NamedTuple):
 
 
 TRACED = ("log_joint", "n_nodes", "alpha", "lambda", "gamma")
-_N_MOVES = 6  # of each kind in a sweep; it must not depend on the state of the chain
 
 
 class Chain:
@@ -205,7 +200,8 @@ class Chain:
         self.prior = prior
         self.state = state
         self.trace: dict[str, list[float]] = {name: [] for name in TRACED}
-        self.n_moves = np.full(3, _N_MOVES)
+        # Many rows make a move dear; the number must not depend on the state of the chain.
+        self.n_moves = np.full(3, min(max(60_000 // len(rows), 2), 6))
         if n_moves is not None:
             self.n_moves[:] = n_moves
         self.burn_in = burn_in
@@ -324,7 +320,6 @@ class Chain:
             sample.noise,
             sample.spread,
             sample.hyper,
-            self.likelihood.root_prior(sample.theta.shape[1]),
         )
         fill_all_scores(nodes, columns)
         return columns

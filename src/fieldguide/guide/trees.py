@@ -166,7 +166,7 @@ class _Grower:
         start = cluster(some, max(3, round(0.002 * len(drawn))))
         model = make_model(self.method, len(drawn), int(start.depth.max()), self.seed, self.n_jobs)
         sample_tree(model, some.joined, (start.parent, start.labels), self.progress, self.work)
-        labels = model.labels_ if len(drawn) == n else model.predict(evidence.joined)
+        labels = model.predict(evidence.joined)  # alike specimens sit together
         described = _put_into_words(model.tree_, labels, evidence, self.least)
         stability = find_stability(described.parent, described.labels[drawn], model.chains_)
         return _WordTree(described, stability, _word_run(model, start))

@@ -2,7 +2,7 @@
 
 Caltech-101 (no background class), CUB-200 and drawn specimens, as a build sees them, without any
 word of the owner's: no labels, no names of folders. Beside the Attribute Tree Process with the
-settings of a guide: FBLM, Ward clustering, k-means and HDBSCAN of the same words, the last three
+settings and the start of a guide: FBLM, Ward clustering, k-means and HDBSCAN of the same words, the last three
 with as many parts as the Attribute Tree Process has nodes (HDBSCAN chooses for itself), and all of
 them named by the same rules.
 
@@ -39,7 +39,7 @@ from fieldguide.features import WordModel
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import make_model
-from fieldguide.guide.trees import GrownTree, grow_tree
+from fieldguide.guide.trees import GrownTree, cluster, grow_tree
 from fieldguide.guide.words import find_near
 from fieldguide.metrics import purity
 
@@ -93,9 +93,14 @@ def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
     for seed in range(n_seeds):
         order = np.random.default_rng(seed).permutation(n)
         old, new = order[: n // 2], order[n // 2 :]
-        fitted = make_model("attribute", len(old), 15, seed, N_JOBS).fit(evidence.joined[old])
+        some = evidence.take(old, np.arange(len(evidence.names)))
+        start = cluster(some, 3)
+        begun, depth = (start.parent, start.labels), int(start.depth.max())
+        fitted, flat = (
+            make_model(method, len(old), depth, seed, N_JOBS).fit(some.joined, start=begun)
+            for method in ("attribute", "bernoulli")
+        )
         n_parts = len(np.unique(fitted.labels_))
-        flat = make_model("bernoulli", len(old), 15, seed, N_JOBS).fit(evidence.joined[old])
         rivals = {
             "Attribute Tree Process": fitted.labels_,
             "FBLM": flat.labels_,

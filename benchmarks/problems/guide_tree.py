@@ -2,9 +2,9 @@
 
 Caltech-101 (no background class), CUB-200 and drawn specimens, as a build sees them, without any
 word of the owner's: no labels, no names of folders. Beside the Attribute Tree Process with the
-settings and the start of a guide: FBLM, Ward clustering, k-means and HDBSCAN of the same words, the last three
-with as many parts as the Attribute Tree Process has nodes (HDBSCAN chooses for itself), and all of
-them named by the same rules.
+settings and the start of a guide: FBLM, Ward clustering, k-means and HDBSCAN of the same words, the
+third and fourth with as many parts as the Attribute Tree Process has nodes (HDBSCAN chooses for
+itself).
 
 - log-likelihood: of the words of held-out halves, per word, by one judge: each part has the rates
   of its training rows (with 1 row that has the rates of all) and its share of them as a weight;

@@ -132,6 +132,6 @@ def test_nodes_have_words_and_paths():
         "vehicle",
     }
     assert described.sentence(0) == ""
-    assert described.sure.min() == 1
+    assert described.truth.min() == 1
     with pytest.raises(ValueError, match="must name each of 4 attributes"):
         tree.describe(["animal"])

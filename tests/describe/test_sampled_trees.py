@@ -148,7 +148,7 @@ def test_kinds_that_differ_are_kept_apart_and_named(model):
     assert max(shared) <= 1
     described = fitted.describe(NAMES)
     assert all(len(words) <= 3 for words in described.words)
-    assert ((described.sure >= 0) & (described.sure <= 1)).all()
+    assert ((described.truth >= 0) & (described.truth <= 1)).all()
     spoken = {word.rstrip("0123") for words in described.words for word in words}
     assert len(spoken) >= 2
 

@@ -33,7 +33,7 @@ def test_a_small_tree_reads_as_it_should():
         "vehicle",
         "vehicle > car",
     }
-    np.testing.assert_array_equal(described.sure, 1)
+    np.testing.assert_array_equal(described.truth, 1)
 
 
 def test_a_word_that_implies_another_stands_for_both():
@@ -80,7 +80,7 @@ def test_what_always_holds(A, min_count):
         siblings = np.flatnonzero(described.parent == described.parent[node])
         assert len({described.words[s][0] for s in siblings}) == len(siblings)
     assert counts[0] == len(A)
-    assert ((described.sure > 0) & (described.sure <= 1)).all()
+    assert ((described.truth > 0) & (described.truth <= 1)).all()
 
 
 def test_a_branch_goes_below_the_sibling_whose_word_it_shows():

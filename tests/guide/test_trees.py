@@ -13,7 +13,7 @@ from fieldguide.features.words import AttributeMatrix
 from fieldguide.guide import Guide, tree_sampling, trees
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import gather_evidence
-from fieldguide.guide.trees import GrownTree, choose_method, fold_small, judge_tree, judge_words
+from fieldguide.guide.trees import GrownTree, choose_method, fold, judge_tree, judge_words
 from fieldguide.guide.trees import grow_tree as grow_from_evidence
 
 KINDS = {
@@ -177,15 +177,27 @@ def test_the_truth_of_a_branch_is_how_probable_its_words_are():
     np.testing.assert_allclose(truth, expected)
 
 
-def test_branches_that_are_left_with_few_are_folded():
+def test_what_is_folded_goes_one_up():
     parent, words = np.array([-1, 0, 1, 0]), ((), ("a",), ("b",), ("c",))
-    described = DescribedTree(parent, words, np.array([1, 0.9, 0.8, 0.7]), np.repeat([1, 2, 0], 4))
-    folded, stability = fold_small(described, np.arange(4.0), 5)
-    assert folded.words == ((), ("a",))
-    assert folded.parent.tolist() == [-1, 0]
-    assert folded.labels.tolist() == [1] * 8 + [0] * 4
+    described = DescribedTree(parent, words, np.array([1, 0.9, 0.8, 0.7]), np.repeat([1, 2, 3], 4))
+    kept, stability = fold(described, np.arange(4.0), np.array([False, True, False, False]))
+    assert kept.words == ((), ("a",))
+    assert kept.parent.tolist() == [-1, 0]
+    assert kept.labels.tolist() == [1] * 8 + [0] * 4
     assert stability.tolist() == [0, 1]
-    assert fold_small(described, np.arange(4.0), 4)[0].words == ((), ("a",), ("b",))
+    below, _ = fold(described, np.arange(4.0), np.array([True, False, True, True]))
+    assert below.words == ((), ("b",), ("c",))
+    assert below.parent.tolist() == [-1, 0, 0]
+    assert below.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_a_name_that_is_true_of_few_is_not_shown():
+    words, kinds = make_words()
+    doubtful = words._replace(
+        scores=np.where(words.scores > 0.5, 0.65, 0.02).astype(np.float32),
+        sources=("network",) * 7 + ("picture",),
+    )
+    assert in_words(grow_tree(doubtful, "attribute", kinds)) == [()]
 
 
 def test_kinds_sit_together_though_pictures_slip():

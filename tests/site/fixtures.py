@@ -251,7 +251,9 @@ class StandInGuide:
                 words=path[-1:],
                 count=len(self._members[b]),
                 here=sum(place == b for place in self._branch_of) if len(paths) < 5000 else 0,
-                sure=1 - 0.13 * (b % 6),
+                truth=1 - 0.13 * (b % 6),
+                stability=None if b % 2 else 0.9,
+                is_likeness=b % 5 == 4,
                 exemplars=tuple(self._members[b][:: max(1, len(self._members[b]) // 12)][:12]),
                 kinds=_counted([kinds[i] for i in self._members[b] if kinds[i] is not None]),
             )

@@ -23,7 +23,7 @@ a yes is in `fieldguide.features.vocabulary`, and which of them a collection sup
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,10 +43,10 @@ from fieldguide.features.vocabulary import (
     score_words,
     word_chances,
 )
-from fieldguide.features.word_support import find_supported, pool_chances, pool_new
+from fieldguide.features.word_support import N_NEAR, find_supported, pool_chances, pool_new
 
 MEASURED = ("network", "subject", "surroundings", "picture")
-AROUND = ("surroundings", "picture")  # of what is not the subject
+AROUND = ("surroundings", "picture")
 SOURCES = ("annotation", *OWN_SOURCES, *MEASURED)
 _COLOURED = ("mostly ", "some ")  # words on the colours of the whole picture
 _FORMAT = 2
@@ -99,6 +99,10 @@ class WordModel:
     >>> model.fit_transform(None, paths=paths).names
     ('2019', '2020', 'river', 'sea')
     """
+
+    N_NEAR: ClassVar = N_NEAR  # nearest images that the network's words are read with
+    MEASURED: ClassVar = MEASURED  # sources that a new image has too
+    AROUND: ClassVar = AROUND  # of what is not the subject
 
     def __init__(
         self,

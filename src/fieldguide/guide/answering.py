@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.chapters import OPTIONAL
+from fieldguide.features import WordModel
 from fieldguide.features.vocabulary import YES
-from fieldguide.features.words import AROUND, MEASURED
 from fieldguide.guide.answer import (
     Answer,
     AnswerBranch,
@@ -103,7 +103,7 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
         *(chances, sighting.properties), seen=sighting.seen, near=near
     )
     borrowed = models.attributes[nearest].mean(axis=0)
-    is_measured = np.array([s in MEASURED for s in measured.sources], dtype=bool)
+    is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
     scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
     if models.annotation is not None:
         place = {name: j for j, name in enumerate(measured.names)}
@@ -112,6 +112,6 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
         ):
             if name in place:
                 scores[place[name]] = score
-    is_picture = np.array([s in AROUND for s in measured.sources], dtype=bool)
+    is_picture = np.array([s in WordModel.AROUND for s in measured.sources], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
     return tuple(ShownWord(measured.names[j], float(scores[j])) for j in order)

@@ -120,8 +120,11 @@ def grow_tree(
             twigs[v] = grower.grow(evidence.take(rows_of, seen)), rows_of
     described, stability = graft(whole, twigs)
     labels = gather_kinds(described.parent, described.labels, likeness.names.kinds)
-    described, stability = fold_small(replace(described, labels=labels), stability, find_least(n))
-    described = replace(described, truth=judge_words(described, evidence))
+    described = replace(described, labels=labels)
+    counts = np.bincount(labels, minlength=len(stability)) @ ancestor_matrix(described.parent)
+    described, stability = fold(described, stability, counts >= find_least(n))
+    truth = judge_words(described, evidence)
+    described, stability = fold(replace(described, truth=truth), stability, truth >= MIN_TRUTH)
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
     stable = np.full(len(is_like), np.nan)
     stable[~is_like] = stability
@@ -211,21 +214,20 @@ def graft(
     return tree, np.array(stability)
 
 
-def fold_small(
-    described: DescribedTree, stability: np.ndarray, least: int
+def fold(
+    described: DescribedTree, stability: np.ndarray, is_kept: np.ndarray
 ) -> tuple[DescribedTree, np.ndarray]:
-    """Return the tree without branches of fewer specimens than ``least``, which go one up."""
+    """Return the tree with the root and the branches that are kept; what was in others, or below
+    them, goes one up."""
     parent = described.parent
-    counts = np.bincount(described.labels, minlength=len(parent)) @ ancestor_matrix(parent)
-    kept = [0, *(v for v in range(1, len(parent)) if counts[v] >= least)]
-    place = np.zeros(len(parent), dtype=np.int64)  # where the specimens of each node go
-    for new, v in enumerate(kept):
-        place[v] = new
+    kept = np.concatenate([[0], 1 + np.flatnonzero(is_kept[1:])])
+    place = np.zeros(len(parent), dtype=np.int64)  # the branch that takes the place of each
+    place[kept] = np.arange(len(kept))
     for v in range(1, len(parent)):
-        if counts[v] < least:
+        if not is_kept[v]:
             place[v] = place[parent[v]]
     words = tuple(described.words[v] for v in kept)
-    above = np.array([-1, *(place[parent[v]] for v in kept[1:])])
+    above = np.concatenate([[-1], place[parent[kept[1:]]]])
     tree = DescribedTree(above, words, described.truth[kept], place[described.labels])
     return tree, stability[kept]
 

@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide.errors import GuideError
 from fieldguide.features import AttributeMatrix, WordModel
-from fieldguide.features.word_support import N_NEAR
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
@@ -35,7 +34,7 @@ def build(work: Workspace) -> None:
     work.progress("finding words", 0, 1)
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
-    near = find_near(work.built[rows.NAME].X, N_NEAR, work.seed)
+    near = find_near(work.built[rows.NAME].X, WordModel.N_NEAR, work.seed)
     model = WordModel()
     logits = table.features.get("logits")
     words: AttributeMatrix = model.fit_transform(

@@ -189,6 +189,14 @@ def test_what_is_folded_goes_one_up():
     assert below.words == ((), ("b",), ("c",))
     assert below.parent.tolist() == [-1, 0, 0]
     assert below.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    alike = DescribedTree(
+        np.array([-1, 0, 1, 1, 0, 4]), ((), ("x",), ("a",), ("b",), ("a",), ("d",)), np.ones(6),
+        np.arange(6),
+    )  # fmt: skip
+    joined, _ = fold(alike, np.arange(6.0), np.array([True, False, True, True, True, True]))
+    assert joined.words == ((), ("a",), ("d",), ("b",))
+    assert joined.parent.tolist() == [-1, 0, 1, 0]
+    assert joined.labels.tolist() == [0, 0, 1, 3, 1, 2]
 
 
 def test_a_name_that_is_true_of_few_is_not_shown():

@@ -123,8 +123,9 @@ def grow_tree(
     described = replace(described, labels=labels)
     counts = np.bincount(labels, minlength=len(stability)) @ ancestor_matrix(described.parent)
     described, stability = fold(described, stability, counts >= find_least(n))
-    truth = judge_words(described, evidence)
-    described, stability = fold(replace(described, truth=truth), stability, truth >= MIN_TRUTH)
+    described = replace(described, truth=judge_words(described, evidence))
+    described, stability = fold(described, stability, ~find_doubtful(described, evidence))
+    described = replace(described, truth=judge_words(described, evidence))
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
     stable = np.full(len(is_like), np.nan)
     stable[~is_like] = stability
@@ -217,19 +218,41 @@ def graft(
 def fold(
     described: DescribedTree, stability: np.ndarray, is_kept: np.ndarray
 ) -> tuple[DescribedTree, np.ndarray]:
-    """Return the tree with the root and the branches that are kept; what was in others, or below
-    them, goes one up."""
+    """Return the tree with the root and the branches that are kept.
+
+    What was in others, or below them, goes one up; branches of one name side by side become one.
+    """
     parent = described.parent
-    kept = np.concatenate([[0], 1 + np.flatnonzero(is_kept[1:])])
-    place = np.zeros(len(parent), dtype=np.int64)  # the branch that takes the place of each
-    place[kept] = np.arange(len(kept))
+    place = [0] * len(parent)  # the branch, of the old numbers, that takes the place of each
+    below: dict[int, dict[tuple[str, ...], int]] = {0: {}}  # of a branch, by their names
     for v in range(1, len(parent)):
-        if not is_kept[v]:
-            place[v] = place[parent[v]]
-    words = tuple(described.words[v] for v in kept)
-    above = np.concatenate([[-1], place[parent[kept[1:]]]])
-    tree = DescribedTree(above, words, described.truth[kept], place[described.labels])
-    return tree, stability[kept]
+        above = place[parent[v]]
+        place[v] = above
+        if is_kept[v]:
+            place[v] = below[above].setdefault(described.words[v], v)
+            below.setdefault(place[v], {})
+    order, pending, new_parent = [], [(0, -1)], []
+    while pending:
+        v, above = pending.pop()
+        pending += [(u, len(order)) for u in reversed(below[v].values())]
+        order.append(v)
+        new_parent.append(above)
+    number = np.zeros(len(parent), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    words = tuple(described.words[v] for v in order)
+    labels = number[np.array(place)[described.labels]]
+    tree = DescribedTree(np.array(new_parent), words, described.truth[order], labels)
+    return tree, stability[order]
+
+
+def find_doubtful(described: DescribedTree, evidence: Evidence) -> np.ndarray:
+    """Return the branches whose names are true of too few, and what is seen of their specimens:
+    without the name above it, that would divide more than it should."""
+    seen = {name for name, is_seen in zip(evidence.names, evidence.is_seen, strict=True) if is_seen}
+    doubtful = described.truth < MIN_TRUTH
+    for v in range(1, len(described.parent)):
+        doubtful[v] |= doubtful[described.parent[v]] and seen.issuperset(described.words[v])
+    return doubtful
 
 
 def find_least(n: int) -> int:

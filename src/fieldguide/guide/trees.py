@@ -231,7 +231,9 @@ def fold(
         if is_kept[v]:
             place[v] = below[above].setdefault(described.words[v], v)
             below.setdefault(place[v], {})
-    order, pending, new_parent = [], [(0, -1)], []
+    order: list[int] = []
+    new_parent: list[int] = []
+    pending = [(0, -1)]
     while pending:
         v, above = pending.pop()
         pending += [(u, len(order)) for u in reversed(below[v].values())]

@@ -118,7 +118,7 @@ def test_a_file_in_the_place_of_the_journal_is_set_aside(images, tmp_path):
     assert not (out / "build.journal").exists()
 
 
-@pytest.mark.parametrize("version", [3, 99])
+@pytest.mark.parametrize("version", [4, 99])
 def test_a_guide_of_a_newer_format_is_never_written_over(images, tmp_path, version):
     out = tmp_path / "guide"
     Guide.build(images, out, **QUICK)
@@ -280,7 +280,7 @@ def test_a_picture_is_written_once_and_an_empty_one_again(tmp_path):
     assert (tmp_path / address).stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("value", ['{"format": 2}', '{"format": 2, "edition": "../../x"}'])
+@pytest.mark.parametrize("value", ['{"format": 3}', '{"format": 3, "edition": "../../x"}'])
 def test_an_edition_is_a_number(tmp_path, value):
     (tmp_path / files.INFO).write_text(value)
     with pytest.raises(GuideError, match="is damaged"):

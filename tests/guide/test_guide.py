@@ -9,7 +9,7 @@ from PIL import Image
 
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError, UnreadableImageError
-from fieldguide.features.properties import PROPERTY_NAMES
+from fieldguide.features import WordModel
 from fieldguide.guide import Guide
 from fieldguide.guide.summaries import choose_exemplars, make_slugs
 
@@ -65,7 +65,7 @@ def test_large_pictures_get_a_thumbnail_and_a_view(tmp_path):
 
 
 def test_neighbours_are_the_nearest_by_brute_force(small_guide):
-    rows = np.load(small_guide.edition / "features" / "embedding.npy")
+    rows = np.load(small_guide.edition / "features" / "rows.npy")
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     likeness = rows @ rows.T
     np.fill_diagonal(likeness, -np.inf)
@@ -97,9 +97,10 @@ def test_identify_refuses_what_is_no_image(small_guide, tmp_path):
 
 def test_words_of_a_specimen_are_those_of_the_catalogue(small_guide):
     counts = dict.fromkeys((word for word, _, _ in small_guide.words), 0)
+    around = {name for name, source in small_guide.sources.items() if source in WordModel.AROUND}
     for i in range(small_guide.n_specimens):
         found = small_guide.words_of(i)
-        assert list(found) == sorted(found, key=lambda w: (w[0] in PROPERTY_NAMES, -w[1]))
+        assert list(found) == sorted(found, key=lambda w: (w[0] in around, -w[1]))
         assert all(score >= 0.5 for _, score in found)
         for word, _ in small_guide.words_of(i):
             counts[word] += 1
@@ -137,17 +138,15 @@ def test_a_specimen_that_is_not_there(small_guide):
         ),
         (lambda g: (g / "editions/1/catalogue.sqlite").unlink(), "catalogue"),
         (
-            lambda g: (g / "editions/1/features/embedding.npy").write_bytes(b"\x93NUMPY"),
+            lambda g: (g / "editions/1/features/rows.npy").write_bytes(b"\x93NUMPY"),
             "cannot be read",
         ),
         (
-            lambda g: np.save(
-                g / "editions/1/features/embedding.npy", np.zeros((2, 2), np.float32)
-            ),
+            lambda g: np.save(g / "editions/1/features/rows.npy", np.zeros((2, 2), np.float32)),
             "does not fit",
         ),
         (
-            lambda g: np.save(g / "editions/1/features/embedding.npy", np.array([{}], object)),
+            lambda g: np.save(g / "editions/1/features/rows.npy", np.array([{}], object)),
             "cannot be read",
         ),
         (

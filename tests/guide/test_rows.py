@@ -14,6 +14,7 @@ from tests.guide.contents import contents
 
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, GuideError
+from fieldguide.features import SUBJECT_NAMES, SURROUNDING_NAMES
 from fieldguide.guide import Guide, rows
 from fieldguide.guide.visual_words import find_homes
 
@@ -92,11 +93,13 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     assert not (out / "models" / "stack.json").exists()
 
 
-def test_auto_is_deep_where_the_network_does_well(small_guide):
+def test_auto_is_both_looks_where_the_first_is_no_better(small_guide):
     settings = small_guide.about["settings"]
-    assert settings["features"] == "deep"
+    assert settings["features"] == "looks"
     assert settings["features_asked"] == "auto"
     assert "first look names 100% of specimens" in settings["features_because"]
+    seen = np.load(small_guide.edition / "features" / "seen.npy")
+    assert seen.shape == (24, len(SUBJECT_NAMES) + len(SURROUNDING_NAMES))
 
 
 def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):

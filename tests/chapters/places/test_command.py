@@ -35,6 +35,8 @@ def test_locate_tells_writes_and_compares(small_guide, image, tmp_path):
     assert content["images"][0]["file_name"] == str(image)
     assert [each["name"] for each in content["categories"]] == ["disc", "subject"]
     assert all("score" in each for each in content["annotations"])
+    subjects = [each for each in content["annotations"] if each["category_id"] == 2]
+    found.write_text(json.dumps(content | {"annotations": subjects}))
     same = run("locate", small_guide.folder, image, "--boxes", found)
     assert same.stdout.splitlines()[-1] == (
         "1 picture with boxes; AP at 0.5: 1.000, AP at 0.4: 1.000, CorLoc 1.000"

@@ -189,7 +189,7 @@ def test_a_network_without_a_map_leaves_places_out(squares, tmp_path):
 
 def kind(name, count=20, alike=()):
     look_alikes = tuple((other, 0.1) for other in alike)
-    return Kind(name, name, count, tuple(range(12)), (), None, look_alikes, ())
+    return Kind(name, name, count, tuple(range(12)), (), None, look_alikes, (), name)
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,8 @@ def test_a_guide_without_visual_words_is_one_line(small_guide):
 @pytest.fixture(scope="module")
 def keyed(folder, tmp_path_factory) -> Path:
     guide = tmp_path_factory.mktemp("keyed") / "guide"
-    built = run("build", folder, "--out", guide, "--key", "relaxed", "--no-marks")
+    built = run("build", folder, "--out", guide, "--key", "relaxed", "--no-marks",
+                "--features", "deep")  # fmt: skip
     assert built.returncode == 0, built.stderr
     return guide
 
@@ -304,7 +305,15 @@ def test_errors_are_one_line_and_code_2(tmp_path, monkeypatch, arguments, messag
 def test_a_hostile_folder_makes_a_guide_of_the_good_ones(tmp_path):
     good, bad = write_hostile_folder(tmp_path / "hostile")
     assert len(bad) >= 20
-    result = run("build", tmp_path / "hostile", "--out", tmp_path / "guide", "--no-marks")
+    result = run(
+        "build",
+        tmp_path / "hostile",
+        "--out",
+        tmp_path / "guide",
+        "--no-marks",
+        "--features",
+        "deep",
+    )
     assert result.returncode == 0, result.stderr
     assert "Warning" not in result.stderr
     from fieldguide.guide import Guide
@@ -329,7 +338,7 @@ def test_kinds_are_written_as_people_do_and_found_either_way(blobs, tmp_path):
         path = folder / names[kind] / str(2019 + i % 2) / f"{i:02d}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(path)
-    built = run("build", folder, "--out", guide, "--jobs", 1)
+    built = run("build", folder, "--out", guide, "--jobs", 1, "--features", "deep")
     assert built.returncode == 0, built.stderr
     assert "24 specimens of 3 kinds" in built.stdout
     assert "Not kinds: dates (2019, 2020). Choose otherwise with --kinds parent" in built.stdout
@@ -368,7 +377,7 @@ def test_ctrl_c_leaves_a_state_that_goes_on(blobs, tmp_path):
     assert build.returncode == 130
     assert "goes on where it stopped" in rest
     assert "Traceback" not in rest
-    again = run("build", folder, "--out", tmp_path / "guide")
+    again = run("build", folder, "--out", tmp_path / "guide", "--features", "deep")
     assert again.returncode == 0
     assert "reading images: 0 of 120" not in again.stderr
 

@@ -17,8 +17,8 @@ from fieldguide.features import (
     measure_subject,
     rank_colours,
 )
+from fieldguide.features.properties import LONGEST_SIDE_PX
 from fieldguide.features.subject_finder import no_subject
-from fieldguide.features.subject_words import LONGEST_SIDE_PX
 
 NAMES = (*SUBJECT_NAMES, *SURROUNDING_NAMES)
 PAINT = {

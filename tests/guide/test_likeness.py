@@ -15,8 +15,8 @@ from fieldguide.guide.likeness import (
     add_likeness,
     find_coherence,
     gather_kinds,
-    list_names,
 )
+from fieldguide.guide.naming import listed
 from fieldguide.guide.words import find_near
 
 quick = settings(max_examples=30, deadline=None)
@@ -133,7 +133,7 @@ def test_coherence_is_the_share_with_most_neighbours_inside():
 
 
 def test_names_are_listed_as_people_do():
-    assert [list_names(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
 
 
 def test_near_ones_are_the_nearest(monkeypatch):

@@ -5,8 +5,8 @@ attribute names a node when its share is at least ``MIN_SHARE``, rises over the 
 least ``MIN_RISE``, and no node above has it. A node that no attribute names, or that is too small,
 is folded into its parent; siblings with the same leading word become one branch; a branch whose
 rows show the leading word of a sibling goes below that sibling; siblings whose rows all show one
-more word become branches below it. What is left is a tree in which
-every node but the root has words, and a row sits at the deepest node that holds it.
+more word become branches below it. What is left is a tree in which every node but the root has
+words, and a row sits at the deepest node that holds it.
 """
 
 from abc import ABC, abstractmethod
@@ -192,8 +192,7 @@ def describe_tree(
     is_known = ~np.isnan(A)
     usual = np.where(is_known, A, 0).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     shows = np.where(is_known, A, usual)
-    rules = (min_count, min_share, implied or {})
-    teller = _Teller(tree, labels, shows, list(names), *rules)
+    teller = _Teller(tree, labels, shows, list(names), min_count, min_share, implied or {})
     teller.tell([0], parent=-1, words=[], path=frozenset())
     return DescribedTree(
         np.array(teller.parent),

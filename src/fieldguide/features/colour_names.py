@@ -11,6 +11,8 @@ from functools import cache
 
 import numpy as np
 
+from fieldguide.features.color_histogram import to_lab
+
 COLOURS = (
     "black", "grey", "white", "red", "orange", "brown", "yellow", "green", "blue", "purple", "pink",
 )  # fmt: skip
@@ -109,21 +111,5 @@ def _list_colours() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return lightness, chroma and hue of the colours of the tables, in degrees."""
     level = (np.arange(_LEVELS) * 8 + 4) / 255
     rgb = np.stack(np.meshgrid(level, level, level, indexing="ij"), axis=-1).reshape(-1, 3)
-    lightness, a, b = _to_lab(rgb).T
+    lightness, a, b = to_lab(rgb).T
     return lightness, np.hypot(a, b), np.degrees(np.arctan2(b, a)) % 360
-
-
-def _to_lab(rgb: np.ndarray) -> np.ndarray:
-    """Return CIELAB (n, 3) of sRGB colours in [0, 1], white point D65."""
-    linear = np.where(rgb > 0.04045, ((rgb + 0.055) / 1.055) ** 2.4, rgb / 12.92)
-    to_xyz = np.array(
-        [
-            [0.4124564, 0.3575761, 0.1804375],
-            [0.2126729, 0.7151522, 0.0721750],
-            [0.0193339, 0.1191920, 0.9503041],
-        ]
-    )
-    share = linear @ to_xyz.T / to_xyz.sum(axis=1)
-    f = np.where(share > 216 / 24389, np.cbrt(share), share * (24389 / 27 / 116) + 16 / 116)
-    x, y, z = f.T
-    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)

@@ -105,7 +105,7 @@ def _measure(image: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
         )
     width, height = size or (image.shape[1], image.shape[0])
     octaves = np.log2(height / width)
-    small = _shrink(image)
+    small = shrink_picture(image)
     r, g, b = (small[..., k].astype(np.float32) for k in range(3))
     luma = 0.299 * r + 0.587 * g + 0.114 * b
     return np.array(
@@ -124,7 +124,7 @@ def _measure(image: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
     )
 
 
-def _shrink(image: np.ndarray) -> np.ndarray:
+def shrink_picture(image: np.ndarray) -> np.ndarray:
     """Return the picture with its longest side at most `LONGEST_SIDE_PX`, by area averages."""
     height, width = image.shape[:2]
     scale = LONGEST_SIDE_PX / max(height, width)

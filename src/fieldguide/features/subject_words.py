@@ -18,14 +18,13 @@ among them striped, spotted, round, elongated and how many subjects there are.
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 
 from fieldguide._check import InvalidArgument
 from fieldguide.features.colour_names import COLOURS, NO_NAME, name_colours, name_grounds
+from fieldguide.features.properties import shrink_picture
 from fieldguide.features.subject_finder import Subject
 from fieldguide.features.subject_outline import outline_colours
 
-LONGEST_SIDE_PX = 96
 _LEAST_PX = 12  # a subject of fewer pixels says nothing
 _LEAST_CONFIDENCE = 0.15  # of one that hardly stands out, neither do its colours
 # Foliage is around most things that live, and its leaves reach over them.
@@ -192,20 +191,11 @@ def _see(image: np.ndarray, subject: Subject) -> SeenSubject | None:
         )
     if subject.confidence < _LEAST_CONFIDENCE or not subject.scores.max() > 0:
         return None
-    small = _shrink(image)
+    small = shrink_picture(image)
     is_subject = outline_colours(small, subject.scores) > 0.5
     if np.count_nonzero(is_subject) < _LEAST_PX:
         return None
     return SeenSubject(small, name_colours(small), is_subject)
-
-
-def _shrink(image: np.ndarray) -> np.ndarray:
-    height, width = image.shape[:2]
-    scale = LONGEST_SIDE_PX / max(height, width)
-    if scale >= 1:
-        return image
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
 
 
 def _share(names: np.ndarray) -> np.ndarray:

@@ -99,9 +99,8 @@ def word_sighting(sighting: Sighting, nearest: np.ndarray) -> tuple[ShownWord, .
     if logits is not None and models.logits is not None:
         chances = softmax(logits, axis=1)
         near = [softmax(np.asarray(models.logits[nearest]), axis=1)]
-    measured = models.word_model.transform(
-        *(chances, sighting.properties), seen=sighting.seen, near=near
-    )
+    seen = sighting.seen
+    measured = models.word_model.transform(chances, sighting.properties, seen=seen, near=near)
     borrowed = models.attributes[nearest].mean(axis=0)
     is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
     scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)

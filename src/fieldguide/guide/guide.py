@@ -25,7 +25,7 @@ from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.sighting import Sighting, describe_subject
-from fieldguide.guide.summaries import find_largest
+from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.views import (
     Branch,
     Couplet,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from fieldguide.chapters.places.records import Located
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
-_BLOCK = 512
 
 
 class Guide:
@@ -445,13 +444,7 @@ class Guide:
         """Return the ``n`` specimens that look most like each of ``ids``, nearest first."""
         ids = np.array([int(i) for i in ids], dtype=np.int64)
         n = min(n, self.n_specimens - 1)
-        found = np.empty((len(ids), n), dtype=np.int64)
-        for start in range(0, len(ids), _BLOCK):
-            part = ids[start : start + _BLOCK]
-            likeness = self._models.rows[part] @ self._models.rows.T
-            likeness[np.arange(len(part)), part] = -np.inf
-            found[start : start + _BLOCK] = find_largest(likeness, n)
-        return found
+        return find_nearest(self._models.rows, ids, n)
 
     # -- asking about new images ----------------------------------------------------------
 

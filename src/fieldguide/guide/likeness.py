@@ -10,7 +10,6 @@ In a labelled collection kinds sit together: specimens that words put apart from
 join it, unless enough of the kind are there to say that a word divides it.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,8 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from fieldguide.describe import DescribedTree
+from fieldguide.guide.naming import listed
+from fieldguide.guide.summaries import group_kinds, list_children, normalise_rows
 from fieldguide.metrics import ancestor_matrix
 
 LEAST = 12  # specimens at a branch, from which on they are divided
@@ -71,11 +72,7 @@ def gather_kinds(parent: np.ndarray, labels: np.ndarray, kinds: Sequence[str | N
     """
     is_above = ancestor_matrix(parent) > 0  # [v, a]: a is v or above it
     found = labels.copy()
-    members: dict[str, list[int]] = {}
-    for i, kind in enumerate(kinds):
-        if kind is not None:
-            members.setdefault(kind, []).append(i)
-    for ids in members.values():
+    for ids in group_kinds(kinds).values():
         rows = np.array(ids)
         held = is_above[labels[rows]].sum(axis=0)
         place = int(np.flatnonzero(held >= _MOST * len(rows)).max())  # they lie on one path
@@ -104,10 +101,7 @@ def add_likeness(
     The tree with the new branches, and which branches are of likeness. The truth of one that is
     "like" something is its coherence; one that is named by its kinds is true of all.
     """
-    n_words = len(described.parent)
-    children: list[list[int]] = [[] for _ in range(n_words)]
-    for v in range(1, n_words):
-        children[described.parent[v]].append(v)
+    children = list_children(described.parent)
     parent: list[int] = []
     words: list[tuple[str, ...]] = []
     truth: list[float] = []
@@ -178,18 +172,17 @@ def _divide(
 def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float) -> list[_Group]:
     """Return groups of alike kinds."""
     X, names = likeness.X, likeness.names
-    counts = Counter(names.kinds[i] for i in rows)
-    order = sorted(k for k in counts if k is not None)
+    of_kind = {k: rows[at] for k, at in group_kinds([names.kinds[i] for i in rows]).items()}
+    order = list(of_kind)
     if not order:
         return []
-    of_kind = {kind: rows[[names.kinds[i] == kind for i in rows]] for kind in order}
-    means = _normalise(np.array([X[of_kind[kind]].mean(axis=0) for kind in order]))
+    means = normalise_rows(np.array([X[of_kind[kind]].mean(axis=0) for kind in order]))
 
     def make(members: list[int], node: ClusterNode) -> _Group:
         own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
         parts = [make(part.pre_order(), part) for part in _cut(node, tight)]
         parts = [part for part in parts if len(part.rows) >= least]
-        return _Group(_name_kinds(members, means, order, counts, names), own, parts)
+        return _Group(_name_kinds(members, means, of_kind, names), own, parts)
 
     if len(order) == 1:
         return [make([0], ClusterNode(0))]
@@ -200,19 +193,11 @@ def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float
 
 def _find_usual_distance(likeness: Likeness) -> float:
     """Return the median distance of two kinds, 1 less the cosine of their mean rows."""
-    members: dict[str, list[int]] = {}
-    for i, kind in enumerate(likeness.names.kinds):
-        if kind is not None:
-            members.setdefault(kind, []).append(i)
-    some = [members[kind] for kind in sorted(members)[:_MOST_KINDS]]
+    some = list(group_kinds(likeness.names.kinds).values())[:_MOST_KINDS]
     if len(some) < 2:
         return 0.0
-    means = _normalise(np.array([likeness.X[ids].mean(axis=0) for ids in some]))
+    means = normalise_rows(np.array([likeness.X[ids].mean(axis=0) for ids in some]))
     return float(np.median((1 - means @ means.T)[np.triu_indices(len(some), 1)]))
-
-
-def _normalise(means: np.ndarray) -> np.ndarray:
-    return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
 
 
 def _cut(node: ClusterNode, tight: float) -> list[ClusterNode]:
@@ -230,19 +215,16 @@ def _cut(node: ClusterNode, tight: float) -> list[ClusterNode]:
 
 
 def _name_kinds(
-    members: list[int], means: np.ndarray, order: list[str], counts: Counter, names: Names
+    members: list[int], means: np.ndarray, of_kind: dict[str, np.ndarray], names: Names
 ) -> str:
-    shown = [names.shown.get(order[k], order[k]) for k in members]
+    """Return the name of some of the kinds ``of_kind``; ``means`` has a row for each of all."""
+    kinds = [list(of_kind)[k] for k in members]
+    shown = [names.shown.get(kind, kind) for kind in kinds]
     if len(members) <= N_NAMED:
-        return list_names(shown)
+        return listed(shown)
     typical = means[members] @ means[members].mean(axis=0)
-    best = sorted(range(len(members)), key=lambda j: (-typical[j], -counts[order[members[j]]]))
-    return LIKE + list_names([shown[j] for j in best[:2]])
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Return "a", "a and b" or "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    best = sorted(range(len(members)), key=lambda j: (-typical[j], -len(of_kind[kinds[j]])))
+    return LIKE + listed([shown[j] for j in best[:2]])
 
 
 def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) -> list[_Group]:

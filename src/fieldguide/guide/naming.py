@@ -48,6 +48,13 @@ def display_name(name: str) -> str:
     return " ".join(name.replace("_", " ").split()) or name
 
 
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does: ``"a, b and c"``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def _cut(number: re.Pattern[str], name: str) -> str:
     found = number.match(name)
     return name[found.end() :] if found else name

@@ -42,7 +42,7 @@ from fieldguide.guide.journal import Kept, pack_row, unpack_row
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.summaries import group_kinds, normalise_rows
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import OneVsAllClassifier
 
@@ -128,16 +128,15 @@ def gather_rows(work: Workspace) -> Rows:
         if data is None:
             found = {name: earlier.feature(name, _file(record)) for name in _list_features(stack)}
         else:
-            found = {**_split_row(unpack_row(data), stack)}
+            found = dict(_split_row(unpack_row(data), stack))
         for name, part in found.items():
             assert part is not None
             writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
     for writer in writers.values():
         writer.close()
     matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
-    return Rows(
-        *(matrices["rows"], parts, why, stack, matrices.get("subjects"), matrices.get("seen"))
-    )
+    subjects, seen = matrices.get("subjects"), matrices.get("seen")
+    return Rows(matrices["rows"], parts, why, stack, subjects, seen)
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -338,11 +337,7 @@ def _new_stack(parts: str, work: Workspace) -> FeatureStack:
 def _draw_sample(kinds: Sequence[str | None], seed: int) -> np.ndarray:
     """Return specimens of a few kinds, as many of each as there are up to a limit."""
     rng = np.random.default_rng(seed)
-    members: dict[str, list[int]] = {}
-    for i, kind in enumerate(kinds):
-        if kind is not None:
-            members.setdefault(kind, []).append(i)
-    large = [rows for _, rows in sorted(members.items()) if len(rows) >= _LEAST_PER_KIND]
+    large = [rows for rows in group_kinds(kinds).values() if len(rows) >= _LEAST_PER_KIND]
     if len(large) < 2:
         return np.empty(0, dtype=np.int64)
     chosen = np.sort(rng.permutation(len(large))[:_KINDS_TRIED])

@@ -19,6 +19,7 @@ N_LOOK_ALIKES = 4
 N_WORDS = 8
 _MIN_WORD_SHARE = 0.4
 _MIN_WORD_RISE = 0.15
+_BLOCK = 512
 _REPETITION = 0.5  # how much likeness to an exemplar already chosen counts against the next
 
 
@@ -26,6 +27,38 @@ def normalise_rows(X: np.ndarray) -> np.ndarray:
     """Return the rows scaled to length one, float32; a row of zeros stays."""
     X = np.asarray(X, dtype=np.float32)
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def group_kinds(kinds: Sequence[str | None]) -> dict[str, list[int]]:
+    """Return the specimens of each kind, by name; those without a kind are in none."""
+    members: dict[str, list[int]] = {k: [] for k in sorted({k for k in kinds if k is not None})}
+    for i, kind in enumerate(kinds):
+        if kind is not None:
+            members[kind].append(i)
+    return members
+
+
+def list_children(parent: np.ndarray) -> list[list[int]]:
+    """Return the children of each node of a tree in pre-order, in order."""
+    children: list[list[int]] = [[] for _ in parent]
+    for node in range(1, len(parent)):
+        children[parent[node]].append(node)
+    return children
+
+
+def find_nearest(
+    X: np.ndarray, ids: np.ndarray, n: int, among: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the ``n`` of ``among``, or of all, nearest to each of ``ids``, itself not one."""
+    found = np.empty((len(ids), n), dtype=np.int64)
+    others = X.T if among is None else X[among].T
+    among = np.arange(len(X)) if among is None else among
+    for start in range(0, len(ids), _BLOCK):
+        part = ids[start : start + _BLOCK]
+        likeness = X[part] @ others
+        likeness[part[:, None] == among] = -np.inf
+        found[start : start + _BLOCK] = among[find_largest(likeness, n)]
+    return found
 
 
 def choose_exemplars(X: np.ndarray, ids: np.ndarray, n: int = N_EXEMPLARS) -> tuple[int, ...]:
@@ -63,12 +96,10 @@ def make_branches(
     described = grown.described
     parent, labels = described.parent, described.labels
     n_nodes = len(parent)
-    children: list[list[int]] = [[] for _ in range(n_nodes)]
+    children = list_children(parent)
     depth = described.depth.tolist()
     members = [np.flatnonzero(labels == node) for node in range(n_nodes)]
     here = [len(rows) for rows in members]
-    for node in range(1, n_nodes):
-        children[parent[node]].append(node)
     for node in range(n_nodes - 1, 0, -1):
         members[parent[node]] = np.concatenate([members[parent[node]], members[node]])
     branches = []
@@ -118,11 +149,8 @@ def make_kinds(
     labels : ndarray of shape (n,)
         Branch of each specimen.
     """
-    all_kinds = sorted({kind for kind in kinds if kind is not None})
-    rows_of: dict[str, list[int]] = {kind: [] for kind in all_kinds}
-    for i, kind in enumerate(kinds):
-        if kind is not None:
-            rows_of[kind].append(i)
+    rows_of = group_kinds(kinds)
+    all_kinds = list(rows_of)
     confusions = count_confusions(kinds, answers)
     means = np.array([X[rows_of[kind]].mean(axis=0) for kind in all_kinds])
     total = shows.sum(axis=0)

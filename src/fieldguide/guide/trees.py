@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide.describe import AgglomerativeTree, DescribedTree, Tree, describe_tree
+from fieldguide.describe import AgglomerativeTree, DescribedTree, describe_tree
 from fieldguide.features import SUBJECT_NAMES
 from fieldguide.features.vocabulary import YES, find_above, load_vocabulary
 from fieldguide.guide import rows, specimens
@@ -31,6 +31,7 @@ from fieldguide.guide import words as words_chapter
 from fieldguide.guide.likeness import Likeness, Names, add_likeness, gather_kinds
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.specimens import Table
+from fieldguide.guide.summaries import list_children
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import STEP, find_stability, make_model, sample_tree
 from fieldguide.guide.workspace import Progress, Workspace
@@ -188,8 +189,7 @@ def graft(
     words: list[tuple[str, ...]] = []
     stability: list[float] = []
     labels = np.zeros_like(base.labels)
-    place: dict[int, int] = {}
-    children = Tree(base.parent, np.zeros(len(base.parent))).children()
+    children = list_children(base.parent)
 
     def write(above: int, said: tuple[str, ...], stable: float) -> int:
         parent.append(above)
@@ -198,7 +198,7 @@ def graft(
         return len(parent) - 1
 
     def write_node(v: int, above: int) -> None:
-        node = place[v] = write(above, base.words[v], float(whole.stability[v]))
+        node = write(above, base.words[v], float(whole.stability[v]))
         labels[base.labels == v] = node
         for child in children[v]:
             write_node(child, node)

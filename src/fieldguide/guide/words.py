@@ -13,11 +13,10 @@ from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import find_largest
+from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.workspace import Workspace
 
 NAME = "words"
-_BLOCK = 512
 _EXACT = 4096  # specimens, among which the nearest are looked for; of more, a sample
 
 
@@ -64,21 +63,11 @@ def find_near(X: np.ndarray, n_near: int, seed: int) -> np.ndarray:
     Of a large collection they are looked for in a sample, so that time grows with its size alone.
     """
     n = len(X)
-    pool = np.arange(n)
+    pool = None
     if n > _EXACT:
         pool = np.sort(np.random.default_rng(seed).permutation(n)[:_EXACT])
-    k = min(n_near, len(pool) - 1)
-    near = np.empty((n, k), dtype=np.int64)
-    if not k:
-        return near
-    among = np.ascontiguousarray(X[pool].T)
     with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
-        for begin in range(0, n, _BLOCK):
-            rows_of = np.arange(begin, min(begin + _BLOCK, n))
-            likeness = X[rows_of] @ among
-            likeness[rows_of[:, None] == pool] = -np.inf
-            near[rows_of] = pool[find_largest(likeness, k)]
-    return near
+        return find_nearest(X, np.arange(n), min(n_near, n - 1, _EXACT - 1), pool)
 
 
 def open_words(edition: Path) -> WordModel:

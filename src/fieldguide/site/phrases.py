@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from fieldguide.guide.naming import display_name
+from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.views import Branch, Found, KeyPath, Term
 
 # How a kind is written: ``Guide.shown_name``.
@@ -174,13 +174,6 @@ def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) 
     names = [spell(kind) for kind in group]
     more = [f"{len(names) - 6} more"] if len(names) > 6 else []
     return f"Nine times in ten it is one of {listed(names[:6] + more)}."
-
-
-def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does: ``"a, b and c"``."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def word_others(others: Mapping[str, int]) -> str:

@@ -54,7 +54,7 @@ from fieldguide.features import (
     rank_colours,
 )
 from fieldguide.features.network import Network
-from fieldguide.features.subject_words import LONGEST_SIDE_PX
+from fieldguide.features.properties import LONGEST_SIDE_PX
 
 WORDS = (*SUBJECT_NAMES, *SURROUNDING_NAMES)
 N_JOBS, N_FIT = 2, 300

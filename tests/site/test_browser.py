@@ -100,7 +100,7 @@ def test_one_goes_from_word_to_word(open_page, live, guide, scripts):
     assert page.get_by_text(f"{word}s → {word}").is_visible()
     pictures = page.locator("#specimens .grid img")
     assert pictures.count() == min(n, 60)
-    assert pictures.first.evaluate("image => image.naturalWidth") > 0
+    assert pictures.first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
     page.get_by_role("navigation", name="Pages of specimens").get_by_text("2").click()
     page.wait_for_url("**page=2*")
     assert pictures.count() == min(n - 60, 60)

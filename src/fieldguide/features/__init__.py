@@ -21,19 +21,35 @@ from fieldguide.features.looks import (
 from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.subject_finder import Subject, SubjectFinder
+from fieldguide.features.subject_map import (
+    MAP_SIZE,
+    MAP_WORDS,
+    MEASURES,
+    SubjectMap,
+    around_maps,
+    map_subject,
+    measure_maps,
+    score_maps,
+)
 from fieldguide.features.subject_outline import outline_colours
 from fieldguide.features.subject_words import (
     SUBJECT_NAMES,
     SURROUNDING_NAMES,
+    SeenSubject,
     measure_colours,
     measure_subject,
     rank_colours,
+    score_subject,
+    see_subject,
 )
 from fieldguide.features.words import AttributeMatrix, WordModel
 from fieldguide.features.words_plate import draw_words_plate, pick_words
 
 __all__ = [
     "COLOURS",
+    "MAP_SIZE",
+    "MAP_WORDS",
+    "MEASURES",
     "SUBJECT_NAMES",
     "SURROUNDING_NAMES",
     "AttributeMatrix",
@@ -48,18 +64,23 @@ __all__ = [
     "LocalBinaryPatterns",
     "Look",
     "Looks",
+    "SeenSubject",
     "SpaceTimeWords",
     "SpatialHOG",
     "Subject",
     "SubjectFinder",
+    "SubjectMap",
     "TooFewWindows",
     "WordModel",
+    "around_maps",
     "dense_sift",
     "draw_words_plate",
     "first_look",
     "hog",
     "look_closer",
+    "map_subject",
     "measure_colours",
+    "measure_maps",
     "measure_subject",
     "name_colours",
     "optical_flow",
@@ -68,5 +89,8 @@ __all__ = [
     "picture_cells",
     "rank_colours",
     "read_clip",
+    "score_maps",
+    "score_subject",
+    "see_subject",
     "sum_shares",
 ]

@@ -28,7 +28,7 @@ from fieldguide.features.subject_outline import outline_colours
 _LEAST_PX = 12  # a subject of fewer pixels says nothing
 _LEAST_CONFIDENCE = 0.15  # of one that hardly stands out, neither do its colours
 # Foliage is around most things that live, and its leaves reach over them.
-_OUTSIDE = np.array([1.0 if c == "green" else 0.7 for c in COLOURS])
+LENT = np.array([1.0 if c == "green" else 0.7 for c in COLOURS])
 _END = 0.35  # of each column of the subject: what is above, and what is below
 _RANK_POWER = 0.5
 
@@ -45,7 +45,7 @@ class SubjectWord(NamedTuple):
 _MOSTLY = tuple(c for c in COLOURS if c != "grey")  # which people see as black or brown in light
 _WITH = ("black", "white", "red", "orange", "brown", "yellow")
 _ENDS = (("yellow", "below"), ("red", "above"), ("brown", "above"))
-_NEIGHBOURS = (
+NEIGHBOURS = (
     {"black", "grey"}, {"grey", "white"}, {"grey", "brown"}, {"black", "brown"}, {"grey", "blue"},
     {"grey", "green"}, {"brown", "red"}, {"brown", "orange"}, {"brown", "yellow"},
     {"brown", "green"}, {"red", "orange"}, {"orange", "yellow"}, {"red", "pink"}, {"pink", "white"},
@@ -82,9 +82,9 @@ class SeenSubject(NamedTuple):
     def rise(self) -> np.ndarray:
         """Return the shares of colours in the subject less what its surroundings may have lent."""
         inside, outside = (
-            _share(self.names[where]) for where in (self.is_subject, ~self.is_subject)
+            share_names(self.names[where]) for where in (self.is_subject, ~self.is_subject)
         )
-        return inside - _OUTSIDE * outside
+        return inside - LENT * outside
 
 
 def measure_subject(image: np.ndarray, subject: Subject) -> np.ndarray:
@@ -117,7 +117,11 @@ def measure_subject(image: np.ndarray, subject: Subject) -> np.ndarray:
     >>> [name for name, score in zip(names, found) if score >= 0.5]
     ['mostly red', 'with red', 'of one colour', 'on green']
     """
-    seen = _see(image, subject)
+    return score_subject(see_subject(image, subject))
+
+
+def score_subject(seen: SeenSubject | None) -> np.ndarray:
+    """Return the same of a subject that was seen; None is one that was not."""
     if seen is None:
         return np.full(len(_THRESHOLDS), np.nan, dtype=np.float32)
     z = (_measure(seen) - _THRESHOLDS) / _WIDTHS
@@ -129,7 +133,7 @@ def measure_colours(image: np.ndarray, subject: Subject) -> np.ndarray:
 
     That is its share in the subject, less what surroundings may have lent. NaN without a subject.
     """
-    seen = _see(image, subject)
+    seen = see_subject(image, subject)
     if seen is None:
         return np.full(len(COLOURS), np.nan, dtype=np.float32)
     return np.maximum(seen.rise(), 0).astype(np.float32)
@@ -182,7 +186,7 @@ def rank_colours(shares: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.
     return names, means * (means / usual) ** _RANK_POWER
 
 
-def _see(image: np.ndarray, subject: Subject) -> SeenSubject | None:
+def see_subject(image: np.ndarray, subject: Subject) -> SeenSubject | None:
     """Return the pixels of the subject of a small copy; None where there is nothing to see."""
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or not image.size:
         raise InvalidArgument(
@@ -198,15 +202,15 @@ def _see(image: np.ndarray, subject: Subject) -> SeenSubject | None:
     return SeenSubject(small, name_colours(small), is_subject)
 
 
-def _share(names: np.ndarray) -> np.ndarray:
+def share_names(names: np.ndarray) -> np.ndarray:
     """Return the share of each of the `COLOURS` among the names of some pixels."""
     return np.bincount(names, minlength=NO_NAME + 1)[:NO_NAME] / max(len(names), 1)
 
 
 def _measure(seen: SeenSubject) -> np.ndarray:
     """Return the measure of each of `SUBJECT_WORDS` and `SURROUNDING_WORDS`."""
-    inside, rise = _share(seen.names[seen.is_subject]), seen.rise()
-    around = _share(name_grounds(seen.image[~seen.is_subject]))
+    inside, rise = share_names(seen.names[seen.is_subject]), seen.rise()
+    around = share_names(name_grounds(seen.image[~seen.is_subject]))
     return np.array(
         [
             *(rise[COLOURS.index(c)] for c in (*_MOSTLY, *_WITH)),
@@ -223,9 +227,9 @@ def _measure_ends(seen: SeenSubject) -> list[float]:
     """Return by how much each colour of `_ENDS` is more frequent at its end than elsewhere."""
     mask = seen.is_subject
     depth = (mask.cumsum(axis=0) - 0.5) / np.maximum(mask.sum(axis=0), 1)
-    above = _share(seen.names[mask & (depth < _END)])
-    below = _share(seen.names[mask & (depth > 1 - _END)])
-    lent = _OUTSIDE * _share(seen.names[~mask])
+    above = share_names(seen.names[mask & (depth < _END)])
+    below = share_names(seen.names[mask & (depth > 1 - _END)])
+    lent = LENT * share_names(seen.names[~mask])
     rises = {
         "above": above - np.maximum(below, lent),
         "below": below - np.maximum(above, lent),
@@ -239,6 +243,6 @@ def _measure_pair(shares: np.ndarray) -> float:
     Neighbours such as black and grey are one colour in light and shade, and count 0.
     """
     second, first = np.argsort(shares, kind="stable")[-2:]
-    if {COLOURS[first], COLOURS[second]} in _NEIGHBOURS:
+    if {COLOURS[first], COLOURS[second]} in NEIGHBOURS:
         return 0.0
     return float(shares[first] + shares[second] - 2 * max(0.0, 0.25 - shares[second]))

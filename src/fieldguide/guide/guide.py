@@ -24,6 +24,7 @@ from fieldguide.guide.finding import Finder
 from fieldguide.guide.key import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
+from fieldguide.guide.pairs import KindPair, compare_kinds
 from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.views import (
@@ -42,7 +43,7 @@ from fieldguide.guide.visual_words import read_visual_words
 from fieldguide.guide.workspace import Settings
 
 if TYPE_CHECKING:
-    from fieldguide.chapters.marks.records import KindMarks, SeenMarks
+    from fieldguide.chapters.marks.records import ImageMarks, KindMarks
     from fieldguide.chapters.places.records import Located
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
@@ -316,9 +317,21 @@ class Guide:
     def marks(self, kind: str) -> "KindMarks | None":
         """Return what tells a kind from the others; None in a guide without marks."""
         kind, known = self.find_kind(kind), self._models.part("marks")
-        return None if known is None else known.kinds.get(kind)
+        if known is None:
+            return None
+        return known.of_kind(self.kind(kind), self.shown_name, self._models.maps)
 
-    def find_marks(self, image: Any, kind: str) -> "SeenMarks | None":
+    def compare(self, kind: str, other: str) -> KindPair:
+        """Return two kinds side by side: what sets them apart, and how often they are confused.
+
+        What sets them apart is in ``parts["marks"]``, in a guide with marks.
+        """
+        kind, other = self.find_kind(kind), self.find_kind(other)
+        if kind == other:
+            raise GuideError(f"{self.shown_name(kind)!r} is one kind; give two to compare.")
+        return compare_kinds(self, self._models, self.kind(kind), self.kind(other))
+
+    def find_marks(self, image: Any, kind: str) -> "ImageMarks | None":
         """Say which marks of a kind an image shows, and where.
 
         Parameters
@@ -328,12 +341,10 @@ class Guide:
 
         Returns
         -------
-        SeenMarks, or None in a guide without marks.
+        ImageMarks, or None in a guide without marks.
         """
         known = self._models.part("marks")
-        if known is None or self.marks(kind) is None:
-            return None
-        return known.see(self.look(image), self.find_kind(kind))
+        return None if known is None else known.see(self.look(image), self.find_kind(kind))
 
     def specimen(self, i: int) -> Specimen:
         """Return one specimen."""

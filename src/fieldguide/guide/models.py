@@ -76,6 +76,14 @@ class Models:
         return files.read_features(self._folder, "subjects", self._about["n_specimens"])
 
     @cached_property
+    def maps(self) -> np.ndarray | None:
+        """The map of each specimen's subject, (n_specimens, MAP_SIZE); None without a second
+        look."""
+        if "maps" not in self._about["features"]:
+            return None
+        return files.read_features(self._folder, "maps", self._about["n_specimens"])
+
+    @cached_property
     def logits(self) -> np.ndarray | None:
         """What the network said of each specimen, (n_specimens, 1000); None where it has no names
         for things."""

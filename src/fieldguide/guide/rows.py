@@ -27,12 +27,15 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
+    MAP_SIZE,
     SUBJECT_NAMES,
     SURROUNDING_NAMES,
     FeatureStack,
     Looks,
     TooFewWindows,
-    measure_subject,
+    map_subject,
+    score_subject,
+    see_subject,
 )
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
 from fieldguide.guide import folder as files
@@ -51,8 +54,9 @@ AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
 GOOD = 0.9  # held-out accuracy of the looks, from which no classical descriptors are tried
 BETTER = 0.02  # by which those must beat them, or by two standard errors if that is more
-# Numbers that are kept of a subject: its box and how sure it is, and what is seen of it.
-N_SUBJECT, N_SEEN = 5, len(SUBJECT_NAMES) + len(SURROUNDING_NAMES)
+# Numbers that are kept of a subject: its box and how sure it is, the words of what is seen of it,
+# and its map.
+KEPT = {"subjects": 5, "seen": len(SUBJECT_NAMES) + len(SURROUNDING_NAMES), "maps": MAP_SIZE}
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 _SMALL_PX = 512
 _COST = 4  # what both looks cost, in units of the first: cells of the network that are computed
@@ -65,14 +69,17 @@ class Rows(NamedTuple):
     parts: str  # such as "deep" or "words+hog"
     why: str  # one sentence
     stack: FeatureStack | None  # None for "deep" alone
-    # Of the second look: box and confidence, (n_specimens, 5), and what `measure_subject` sees.
+    # Of the second look: box and confidence, (n_specimens, 5), what `measure_subject` sees, and
+    # the rows of `map_subject`.
     subjects: np.ndarray | None = None
     seen: np.ndarray | None = None
+    maps: np.ndarray | None = None
 
     def list_files(self) -> list[str]:
         """Return the names of the feature files that were written."""
-        parts = {"rows": self.stack, "subjects": self.subjects, "seen": self.seen}
-        return [name for name, part in parts.items() if part is not None]
+        if self.stack is None:
+            return []
+        return ["rows", *(name for name in KEPT if getattr(self, name) is not None)]
 
 
 class VanishedError(Exception):
@@ -135,8 +142,7 @@ def gather_rows(work: Workspace) -> Rows:
     for writer in writers.values():
         writer.close()
     matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
-    subjects, seen = matrices.get("subjects"), matrices.get("seen")
-    return Rows(matrices["rows"], parts, why, stack, subjects, seen)
+    return Rows(matrices["rows"], parts, why, stack, *(matrices.get(name) for name in KEPT))
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -280,22 +286,22 @@ def _keep_rows(work: Workspace, stack: FeatureStack) -> Kept:
 
 def _list_features(stack: FeatureStack) -> tuple[str, ...]:
     """Return the names of the feature matrices that hold what is kept of a picture."""
-    return ("rows",) if stack.finder_ is None else ("rows", "subjects", "seen")
+    return ("rows",) if stack.finder_ is None else ("rows", *KEPT)
 
 
 def _pack_looks(row: np.ndarray, image: Image.Image, looks: Looks) -> bytes:
     """Return a row, the subject that the second look found, and what is seen of it, as bytes."""
     found = np.array([*looks.subject.box, looks.subject.confidence], dtype=np.float32)
-    seen = measure_subject(np.asarray(image), looks.subject)
-    return pack_row(np.concatenate([row, found, seen]))
+    seen = see_subject(np.asarray(image), looks.subject)
+    return pack_row(np.concatenate([row, found, score_subject(seen), map_subject(seen)]))
 
 
 def _split_row(packed: np.ndarray, stack: FeatureStack) -> dict[str, np.ndarray]:
     """Return what is kept of a picture by the names of feature matrices."""
     if stack.finder_ is None:
         return {"rows": packed}
-    n_row = len(packed) - N_SUBJECT - N_SEEN
-    parts = np.split(packed, [n_row, n_row + N_SUBJECT])
+    sizes = (len(packed) - sum(KEPT.values()), *KEPT.values())
+    parts = np.split(packed, np.cumsum(sizes)[:-1])
     return dict(zip(_list_features(stack), parts, strict=True))
 
 

@@ -7,19 +7,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image
+from scipy.special import softmax
 
 from fieldguide.collection import read_picture, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
-from fieldguide.features import Looks, Subject, measure_subject
+from fieldguide.features import (
+    Looks,
+    SeenSubject,
+    Subject,
+    WordModel,
+    map_subject,
+    score_subject,
+    see_subject,
+)
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
-from fieldguide.guide.summaries import normalise_rows
+from fieldguide.guide.summaries import find_largest, normalise_rows
 from fieldguide.guide.views import FoundSubject
 
 Value = TypeVar("Value")
+N_NEIGHBOURS = 10
 
 
 class Sighting:
@@ -73,9 +83,17 @@ class Sighting:
     @cached_property
     def seen(self) -> np.ndarray | None:
         """What is seen of the subject, (1, n_words); None in a guide without a second look."""
-        if self.looks is None:
-            return None
-        return measure_subject(np.asarray(self.image), self.looks.subject)[None]
+        return None if self.looks is None else score_subject(self._subject)[None]
+
+    @cached_property
+    def map(self) -> np.ndarray | None:
+        """The map of the subject, (1, MAP_SIZE); None in a guide without a second look."""
+        return None if self.looks is None else map_subject(self._subject)[None]
+
+    @cached_property
+    def _subject(self) -> SeenSubject | None:
+        assert self.looks is not None
+        return see_subject(np.asarray(self.image), self.looks.subject)
 
     @cached_property
     def row(self) -> np.ndarray:
@@ -93,6 +111,38 @@ class Sighting:
                 f"{models.rows.shape[1]}; use the network that the guide was built with."
             )
         return row
+
+    @cached_property
+    def nearest(self) -> np.ndarray:
+        """The specimens that look most like it, nearest first."""
+        known = self.models.rows
+        return find_largest(self.row @ known.T, min(N_NEIGHBOURS, len(known)))[0]
+
+    @cached_property
+    def word_scores(self) -> np.ndarray:
+        """How far it shows each word of the guide, (n_words,).
+
+        What the network says is read as for the specimens, together with what it says of the
+        nearest ones; what the picture and its subject show is measured. The owner's words, which
+        a new image lacks, are what detectors say that were trained on the annotated specimens;
+        words without a good detector are those that most of its nearest specimens show.
+        """
+        models, logits = self.models, self.see("whole")[0].logits
+        chances, near = None, None
+        if logits is not None and models.logits is not None:
+            chances = softmax(logits, axis=1)
+            near = [softmax(np.asarray(models.logits[self.nearest]), axis=1)]
+        measured = models.word_model.transform(chances, self.properties, seen=self.seen, near=near)
+        borrowed = models.attributes[self.nearest].mean(axis=0)
+        is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
+        scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
+        if models.annotation is not None:
+            place = {name: j for j, name in enumerate(measured.names)}
+            detected = models.annotation.detect(self.row)[0]
+            for name, score in zip(models.annotation.names, detected, strict=True):
+                if name in place:
+                    scores[place[name]] = score
+        return scores
 
     @cached_property
     def kinds(self) -> tuple[NamedKind, ...]:

@@ -66,7 +66,7 @@ def build(work: Workspace) -> None:
     names = Names(table.kinds, shown, stems)
     likeness = Likeness(work.built[rows.NAME].X, said.near, names)
     grown = grow_tree(
-        gather_evidence(said.matrix, table.kinds, is_one_subject=bool(said.common)),
+        gather_evidence(said.matrix, table.kinds, is_one_subject=bool(said.model.common_)),
         likeness,
         work.settings.tree,
         seed=work.seed,

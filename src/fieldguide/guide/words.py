@@ -25,7 +25,7 @@ class Words(NamedTuple):
 
     matrix: AttributeMatrix
     near: np.ndarray  # (n_specimens, k), the nearest specimens of each
-    common: tuple[str, ...]  # words that nearly all show
+    model: WordModel
 
 
 def build(work: Workspace) -> None:
@@ -50,7 +50,7 @@ def build(work: Workspace) -> None:
         annotated=filled.attributes,
         annotated_names=filled.names if filled.attributes is not None else None,
     )
-    work.built[NAME] = Words(words, near, model.common_)
+    work.built[NAME] = Words(words, near, model)
     work.info["n_words"] = len(words.names)
     work.info["common_words"] = list(model.common_)
     np.save(work.draft.new(files.feature_file("attributes")), np.nan_to_num(words.scores))

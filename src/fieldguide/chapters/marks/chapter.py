@@ -1,203 +1,131 @@
 """The field marks of each kind: found while a guide is built, read when it is open.
 
-Marks are found on a sample of each kind: its most typical specimens, as unlike one another as
-these allow. ``windows.py`` has the network's words in windows of a picture, ``words.py`` the visual
-words. Pictures are the guide's own copies. Everything else than the outputs in windows is computed
-anew by each build, from the sample alone.
+A guide keeps what every specimen shows of the columns that marks are chosen from (``pool.py``), the
+fold that each was dealt to (``choosing.py``), and which marks are said of each kind
+(``saying.py``). What sets one kind apart from others is counted from these when it is asked for
+(``model.py``). Patterns without a name are found on a sample (``patterns.py``).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
+from scipy.special import softmax
 
 from fieldguide._parallel import map_in_order
-from fieldguide.chapters.marks import windows, words
-from fieldguide.chapters.marks.heat import draw_heat, encode_jpeg
-from fieldguide.chapters.marks.records import (
-    HeatPicture,
-    ImageMarks,
-    KindMarks,
-    SeenMark,
-    SeenMarks,
-    WindowMark,
-    WordMark,
-)
-from fieldguide.chapters.marks.windows import MEASURED, WINDOWS
-from fieldguide.chapters.marks.words import KindWords
+from fieldguide.chapters.marks import patterns
+from fieldguide.chapters.marks.choosing import N_FOLDS, Measured, Passed, deal_folds
+from fieldguide.chapters.marks.model import Marks, Said
+from fieldguide.chapters.marks.pool import SOURCES, Column, Observed, Pool, read_pool
+from fieldguide.chapters.marks.records import ImageMarks, NetworkClass, PatternMark
+from fieldguide.chapters.marks.saying import drop_repeats, weigh_marks
 from fieldguide.errors import GuideError
-from fieldguide.features import BagOfWords, ClassifierPool, FoundWords
+from fieldguide.features import COLOURS, MEASURES
 from fieldguide.features.network import N_CLASSES
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
-from fieldguide.guide import rows, specimens
-from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide import rows, specimens, words
+from fieldguide.guide.measure import picture_names
+from fieldguide.guide.naming import display_name
 from fieldguide.guide.rows import Rows
-from fieldguide.guide.shelf import Shelf
-from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import choose_exemplars
+from fieldguide.guide.summaries import group_kinds
 from fieldguide.guide.visual_words import encode_patches
+from fieldguide.guide.words import Words
 from fieldguide.guide.workspace import Workspace
 
-SAMPLE, SAMPLE_SHARE = 160, 1 / 12  # specimens: so many, or this share of the collection
-LEAST_EACH, MOST_EACH = 2, 8  # of a kind
-N_HEAT = 3  # pictures of a kind with its words brought out
 NAME = "marks"
 ANSWER = ImageMarks
 FILE = "models/marks"
-_ADDRESS = re.compile(r"pictures/marks/[0-9a-f]{32}\.(jpg|png)")
-
-
-class Sample(NamedTuple):
-    """The specimens that marks are found on."""
-
-    kinds: list[str]
-    kind_of: np.ndarray  # (n,) the number of the kind
-    ids: np.ndarray  # (n,) the specimen
-
-
-class Marks(NamedTuple):
-    """All marks of a guide, and what finds them in a new picture."""
-
-    kinds: dict[str, KindMarks]
-    pool: ClassifierPool | None  # of the outputs in windows; None without window marks
-    bag: BagOfWords | None  # None without visual words, or where they are those of the stack
-    heat: np.ndarray | None  # (n_kinds, n_words − 1) what a window of a word adds to the heat
-    uses_stack: bool
-
-    def answer(self, sighting: Sighting) -> ImageMarks | None:
-        """Return which marks of its likeliest kind a new picture shows; None without any."""
-        kind = sighting.kinds[0].name
-        return ImageMarks.from_seen(self.see(sighting, kind)) if kind in self.kinds else None
-
-    def see(self, sighting: Sighting, kind: str) -> SeenMarks:
-        """Say which marks of a kind a new picture shows, and where."""
-        seen: tuple[SeenMark, ...] = ()
-        if self.pool is not None:
-            seen = windows.see_window_marks(self.kinds[kind].windows, self.pool, sighting)
-        stack = sighting.models.stack
-        bag = stack.descriptors_["words"] if self.uses_stack and stack is not None else self.bag
-        heat = None
-        if bag is not None and self.heat is not None:
-            (found,) = words.find_words(bag, [sighting.image], 1)
-            heat = words.spread_heat(found, self.heat[list(self.kinds).index(kind)])
-        return SeenMarks(kind, seen, heat)
+STEP = "finding marks"
+N_CLASSES_SHOWN = 5
+_ADDRESS = re.compile(r"pictures/marks/[0-9a-f]{32}\.png")
 
 
 def build(work: Workspace) -> None:
     """Find the marks of each kind and write them."""
     work.info["settings"]["marks"] = work.settings.marks
-    if not work.settings.marks:
-        return
     table: Table = work.built[specimens.NAME]
-    found: Rows = work.built[rows.NAME]
-    sample = draw_sample(table.kinds, found.X)
-    if len(sample.kinds) < 2:
+    members = group_kinds(table.kinds)
+    if not work.settings.marks or len(members) < 2:
         return
-    records = [table.records[i] for i in sample.ids]
-    names = [f"{record.path}\0{record.stamp}" for record in records]
-    images = [_open_picture(work.draft.root, record) for record in records]
-    arrays: dict[str, np.ndarray] = {"sample": sample.ids}
-    marks: list[list[WindowMark]] = [[] for _ in sample.kinds]
-    logits, pool = table.features.get("logits"), None
-    if logits is not None and logits.shape[1] == N_CLASSES:
-        known = read_known_windows(work.earlier.folder)
-        measured = windows.measure_windows(work, images, names, known)
-        outputs = np.hstack([np.asarray(logits[sample.ids]), measured])
-        votes = windows.fit_window_votes(outputs, sample.kind_of, work.network.name, work.n_jobs)
-        marks = windows.list_window_marks(votes, outputs, sample.kind_of, sample.ids)
-        parts, pool = _pack_model("pool", votes.pool)
-        arrays |= {"outputs": measured} | parts
-    entries: list[dict[str, Any]] = [
-        {"kind": kind, "windows": [mark.__dict__ for mark in own]}
-        for kind, own in zip(sample.kinds, marks, strict=True)
-    ]
-    settings: dict[str, Any] = {
-        "kinds": entries, "files": names, "measured": windows.MEASURED, "pool": pool, "bag": None
-    }  # fmt: skip
-    work.progress("weighing visual words", 0, 1)
+    work.progress(STEP, 0, len(members))
+    index = np.full(len(table.kinds), -1, dtype=np.int32)
+    for k, ids in enumerate(members.values()):
+        index[ids] = k
+    model = Marks(tuple(members), index, deal_folds(index, work.seed), _read_pool(work), ())
+    found = find_patterns(work, index)
+    classes = _list_classes(table, index, len(members))
+    said = []
+
+    def choose(k: int) -> tuple[list[Passed], int]:
+        kept = drop_repeats(model.find_passed(k), model.pool.columns, display_name(model.kinds[k]))
+        own, other = np.flatnonzero(index == k), np.flatnonzero((index >= 0) & (index != k))
+        return weigh_marks(kept, model.pool.shows, own, other, work.seed)
+
+    for k, (chosen, n_enough) in enumerate(
+        map_in_order(choose, range(len(members)), n_jobs=work.n_jobs)
+    ):
+        said.append(Said(tuple(p.column for p in chosen), n_enough, found[k], classes[k]))
+        work.progress(STEP, k + 1, len(members))
+    save_marks(replace(model, said=tuple(said)), work.draft)
+    work.pictures |= {pattern.picture for each in said for pattern in each.patterns}
+
+
+def find_patterns(work: Workspace, index: np.ndarray) -> list[tuple[PatternMark, ...]]:
+    """Return the patterns of each kind, found on a sample, and write their pictures."""
+    found: Rows = work.built[rows.NAME]
+    ids = patterns.draw_sample(index, found.X)
+    images = [_open_picture(work, i) for i in ids]
     own_bag = None if found.stack is None else found.stack.descriptors_.get("words")
-    bag = own_bag or words.learn_vocabulary(images, work.seed, work.n_jobs)
-    chosen = None if bag is None else _choose_words(work, sample, images, bag, entries)
-    if chosen is not None:
-        arrays["heat"] = np.stack([own.heat for own in chosen])
-        settings["bag"] = "stack"
-        if own_bag is None and bag is not None:
-            parts, settings["bag"] = _pack_model("bag", bag)
-            arrays |= parts
-    files.write_model(work.draft, FILE, arrays, settings)
-    for entry in entries:
-        for shown in (*entry.get("words", ()), *entry.get("heat", ())):
-            work.pictures.add(shown["picture"])
+    bag = own_bag or patterns.learn_vocabulary(images, work.seed, work.n_jobs)
+    n_kinds = index.max() + 1
+    if bag is None:
+        return [()] * n_kinds
+    seen = patterns.find_words(bag, images, work.n_jobs)
+    listed: list[tuple[PatternMark, ...]] = []
+    for k, passed in enumerate(patterns.find_patterns(seen, bag.n_words, index[ids], work.seed)):
+        own = np.flatnonzero(index[ids] == k).tolist()
+        entries = []
+        for each in passed:
+            few = [images[i] for i in own], [seen[i] for i in own]
+            patches = patterns.cut_patches(*few, each.column)
+            address = work.draft.shelf.keep("marks", encode_patches(patches), "png")
+            entries.append(PatternMark(address, len(patches), *each[1:]))
+        listed.append(tuple(entries))
+    return listed
 
 
-def _choose_words(
-    work: Workspace,
-    sample: Sample,
-    images: Sequence[Image.Image],
-    bag: BagOfWords,
-    entries: list[dict[str, Any]],
-) -> list[KindWords] | None:
-    """Choose the visual words of each kind, and add them with their pictures to its entry."""
-    found = words.find_words(bag, images, work.n_jobs)
-    histograms = np.stack([words.count_words(f, bag.n_words) for f in found])
-    chosen = words.choose_words(histograms, sample.kind_of, len(sample.kinds), work.n_jobs)
-    if chosen is None:
-        return None
-    for k, entry in enumerate(entries):
-        own = np.flatnonzero(sample.kind_of == k)[:N_HEAT]
-        shelf = work.draft.shelf
-        entry |= _write_words(images, found, chosen[k], sample.kind_of == k, shelf)
-        entry["heat"] = [
+def save_marks(model: Marks, draft: files.NewFiles) -> None:
+    """Write what a guide knows of marks."""
+    arrays = {
+        "index": model.index,
+        "folds": model.folds.astype(np.uint8),
+        "shows": np.packbits(model.pool.shows, axis=1),
+    }
+    if model.pool.measured is not None:
+        arrays |= model.pool.measured._asdict()
+    settings = {
+        "columns": [list(column) for column in model.pool.columns],
+        "kinds": [
             {
-                "specimen": int(sample.ids[i]),
-                "picture": picture,
-                "width": width,
-                "height": height,
+                "kind": kind,
+                "said": list(said.columns),
+                "enough": said.n_enough,
+                "patterns": [pattern.__dict__ for pattern in said.patterns],
+                "classes": [list(each) for each in said.classes],
             }
-            for i, picture, (width, height) in _write_heat(
-                images, found, chosen[k], own, shelf, work.n_jobs
-            )
-        ]
-    return chosen
-
-
-def draw_sample(kinds: Sequence[str | None], X: np.ndarray) -> Sample:
-    """Return the specimens of each kind that marks are found on."""
-    labels = np.array(["" if kind is None else kind for kind in kinds])
-    is_known = np.array([kind is not None for kind in kinds])
-    names = sorted({kind for kind in kinds if kind is not None})
-    budget = max(SAMPLE, int(SAMPLE_SHARE * len(kinds)))
-    n_each = int(np.clip(budget // max(len(names), 1), LEAST_EACH, MOST_EACH))
-    chosen = [
-        choose_exemplars(X, np.flatnonzero(is_known & (labels == name)), n_each) for name in names
-    ]
-    index = np.repeat(np.arange(len(names)), [len(own) for own in chosen])
-    return Sample(names, index, np.array([i for own in chosen for i in own], dtype=np.int64))
-
-
-def read_known_windows(folder: Path | None) -> dict[str, np.ndarray]:
-    """Return the outputs in windows that an edition has, by file; {} where it has none."""
-    if folder is None:
-        return {}
-
-    def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> dict[str, np.ndarray]:
-        if tuple(settings["measured"]) != MEASURED:
-            return {}
-        return dict(zip(settings["files"], arrays["outputs"], strict=True))
-
-    try:
-        return files.read_model(folder, FILE, "marks", make)
-    except GuideError:
-        return {}
+            for kind, said in zip(model.kinds, model.said, strict=True)
+        ],
+    }
+    files.write_model(draft, FILE, arrays, settings)
 
 
 def open_part(edition: Path, about: dict[str, Any]) -> Marks | None:
-    """Return the marks of a guide, every value checked; None for a guide without."""
+    """Return what a guide knows of marks, every value checked; None for a guide without."""
     if not (edition / f"{FILE}.json").exists():
         return None
 
@@ -207,10 +135,42 @@ def open_part(edition: Path, about: dict[str, Any]) -> Marks | None:
     return files.read_model(edition, FILE, "marks", make)
 
 
-def _open_picture(out: Path, record: Measured) -> Image.Image:
+def _read_pool(work: Workspace) -> Pool:
+    table: Table = work.built[specimens.NAME]
+    found: Rows = work.built[rows.NAME]
+    said: Words = work.built[words.NAME]
+    observed = Observed(
+        _read_logits(table),
+        np.asarray(table.features["properties"]),
+        found.seen,
+        found.maps,
+    )
+    return read_pool(said.model, said.matrix, said.near, observed)
+
+
+def _read_logits(table: Table) -> np.ndarray | None:
+    logits = table.features.get("logits")
+    return None if logits is None or logits.shape[1] != N_CLASSES else np.asarray(logits)
+
+
+def _list_classes(table: Table, index: np.ndarray, n_kinds: int) -> list[tuple[NetworkClass, ...]]:
+    """Return what the network calls the pictures of each kind, of its own classes."""
+    logits = _read_logits(table)
+    if logits is None:
+        return [()] * n_kinds
+    listed = []
+    for k in range(n_kinds):
+        mean = softmax(logits[index == k], axis=1).mean(axis=0)
+        best = np.argsort(-mean, kind="stable")[:N_CLASSES_SHOWN]
+        listed.append(tuple(NetworkClass(class_names()[j], float(mean[j])) for j in best))
+    return listed
+
+
+def _open_picture(work: Workspace, i: int) -> Image.Image:
+    record = work.built[specimens.NAME].records[i]
     address = picture_names(record.digest, record.has_large)[1]
     try:
-        with Image.open(out / address) as image:
+        with Image.open(work.draft.root / address) as image:
             return image.convert("RGB")
     except OSError as error:
         raise GuideError(
@@ -219,130 +179,52 @@ def _open_picture(out: Path, record: Measured) -> Image.Image:
         ) from None
 
 
-def _write_words(
-    images: Sequence[Image.Image],
-    found: Sequence[FoundWords],
-    own: KindWords,
-    is_kind: np.ndarray,
-    shelf: Shelf,
-) -> dict[str, Any]:
-    """Write windows of the heaviest words; return what is said of them."""
-    entries = []
-    for word in np.argsort(-own.weights, kind="stable")[: words.N_MARKS]:
-        if own.weights[word] <= 0:
-            break
-        rows = np.flatnonzero(is_kind != own.lacks[word]).tolist()
-        patches = words.cut_patches([images[i] for i in rows], [found[i] for i in rows], int(word))
-        entries.append(
-            {
-                "number": int(word),
-                "lacks": bool(own.lacks[word]),
-                "weight": float(own.weights[word]),
-                "n_patches": len(patches),
-                "picture": shelf.keep("marks", encode_patches(patches), "png"),
-            }
-        )
-    path = {"path": own.path, "enough": own.enough, "n_words": len(own.weights)}
-    return {"words": entries, **path}
-
-
-def _write_heat(
-    images: Sequence[Image.Image],
-    found: Sequence[FoundWords],
-    own: KindWords,
-    rows: np.ndarray,
-    shelf: Shelf,
-    n_jobs: int,
-) -> Iterator[tuple[int, str, tuple[int, int]]]:
-    def write(i: int) -> tuple[int, str, tuple[int, int]]:
-        drawn = draw_heat(images[i], words.spread_heat(found[i], own.heat))
-        return i, shelf.keep("marks", encode_jpeg(drawn), "jpg"), drawn.size
-
-    yield from map_in_order(write, rows, n_jobs=n_jobs)
-
-
-def _pack_model(
-    name: str, model: BagOfWords | ClassifierPool
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    arrays, settings = model.set_params(n_jobs=1).to_state()
-    return {f"{name}_{field}": array for field, array in arrays.items()}, settings
-
-
-def _find_arrays(name: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays of a model among those of all."""
-    own = (field for field in arrays if field.startswith(f"{name}_"))
-    return {field.removeprefix(f"{name}_"): arrays[field] for field in own}
-
-
-def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n_specimens: int) -> Marks:
+def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n: int) -> Marks:
     """Return the marks from what was written; KeyError, ValueError, TypeError if damaged."""
-    kinds = {str(entry["kind"]): _read_kind(entry, n_specimens) for entry in settings["kinds"]}
-    pool, bag, heat = None, None, None
-    if settings["pool"] is not None:
-        pool = ClassifierPool.from_state(_find_arrays("pool", arrays), settings["pool"])
-        if [part[:3] for part in pool.parts_] != [("outputs", WINDOWS, class_names())]:
-            raise ValueError("the pool is not one of outputs in six windows")
-    uses_stack = settings["bag"] == "stack"
-    if settings["bag"] is not None:
-        heat = arrays["heat"]
-        if not uses_stack:
-            bag = BagOfWords.from_state(_find_arrays("bag", arrays), settings["bag"])
-        n_words = heat.shape[1] if bag is None else bag.n_words - 1
-        if heat.shape != (len(kinds), n_words) or not np.isfinite(heat).all():
-            raise ValueError("the weights of the words do not fit the kinds")
-    return Marks(kinds, pool, bag, heat, uses_stack)
+    columns = tuple(
+        Column(
+            str(text),
+            _check(source, source in SOURCES),
+            tuple(_check(colour, colour in COLOURS) for colour in colours),
+            str(part),
+        )
+        for text, source, colours, part in settings["columns"]
+    )
+    index, folds = arrays["index"], arrays["folds"]
+    kinds = tuple(str(entry["kind"]) for entry in settings["kinds"])
+    _check("index", index.shape == folds.shape == (n,) and index.dtype == np.int32)
+    _check("index", index.min(initial=0) >= -1 and index.max(initial=-1) == len(kinds) - 1)
+    _check("folds", folds.dtype == np.uint8 and folds.max(initial=0) < N_FOLDS)
+    packed = arrays["shows"]
+    _check("shows", packed.dtype == np.uint8 and packed.shape == (n, -(-len(columns) // 8)))
+    shows = np.unpackbits(packed, axis=1, count=len(columns)).astype(bool)
+    measured = None
+    if "measures" in arrays:
+        measured = Measured(arrays["measures"], arrays["around"])
+        _check("measures", measured.measures.shape == (n, len(MEASURES)))
+        _check("around", measured.around.shape == (n, len(COLOURS)))
+    said = tuple(_read_kind(entry, len(columns)) for entry in settings["kinds"])
+    pool = Pool(columns, shows, measured)
+    return Marks(kinds, index, folds.astype(np.int64), pool, said)
 
 
-def _read_kind(entry: dict[str, Any], n_specimens: int) -> KindMarks:
-    windows = tuple(
-        WindowMark(
-            _check(mark["word"], mark["word"] in class_names()),
-            bool(mark["lacks"]),
-            float(mark["weight"]),
-            tuple((_check_window(name), float(w)) for name, w in mark["windows"]),
-            float(mark["typical"]),
-            float(mark["elsewhere"]),
-            tuple((_check_id(i, n_specimens), _check_window(w)) for i, w in mark["specimens"]),
+def _read_kind(entry: dict[str, Any], n_columns: int) -> Said:
+    chosen = tuple(int(_check(j, isinstance(j, int) and 0 <= j < n_columns)) for j in entry["said"])
+    found = tuple(
+        PatternMark(
+            _check(each["picture"], _ADDRESS.fullmatch(each["picture"])),
+            *(int(each[name]) for name in ("n_patches", "n_own", "of_own", "n_other", "of_other")),
         )
-        for mark in entry["windows"]
-    )  # fmt: skip
-    words = tuple(
-        WordMark(
-            int(mark["number"]),
-            bool(mark["lacks"]),
-            float(mark["weight"]),
-            int(mark["n_patches"]),
-            _check(mark["picture"], _ADDRESS.fullmatch(mark["picture"])),
-        )
-        for mark in entry.get("words", ())
+        for each in entry["patterns"]
     )
-    heat = tuple(
-        HeatPicture(
-            _check_id(shown["specimen"], n_specimens),
-            _check(shown["picture"], _ADDRESS.fullmatch(shown["picture"])),
-            int(shown["width"]),
-            int(shown["height"]),
-        )
-        for shown in entry.get("heat", ())
+    classes = tuple(
+        NetworkClass(_check(name, name in class_names()), float(share))
+        for name, share in entry["classes"]
     )
-    path = tuple((int(n), float(score)) for n, score in entry.get("path", ()))
-    enough = entry.get("enough")
-    return KindMarks(
-        *(str(entry["kind"]), windows, words, int(entry.get("n_words", 0)), path),
-        None if enough is None else int(enough),
-        heat,
-    )
+    return Said(chosen, int(entry["enough"]), found, classes)
 
 
 def _check(value: Any, is_fine: Any) -> Any:
     if not is_fine:
         raise ValueError(f"{value!r} is not what it should be")
     return value
-
-
-def _check_window(name: Any) -> str:
-    return str(_check(name, name in WINDOWS))
-
-
-def _check_id(value: Any, n_specimens: int) -> int:
-    return int(_check(value, isinstance(value, int) and 0 <= value < n_specimens))

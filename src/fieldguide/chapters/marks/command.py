@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fieldguide._commands import AsJson, Debug, GuideFolder, one_line_errors, open_console
+from fieldguide._commands import AsJson, Debug, GuideFolder, one_line_errors
 from fieldguide._console import say, say_json
 from fieldguide.errors import FieldguideError
 
@@ -23,8 +23,8 @@ def marks(
 ) -> None:
     """Say what tells a kind from the others: its field marks.
 
-    Words of the network in windows of its pictures, with their weight in the vote for the kind;
-    visual words, and how many of them are enough. Their pictures are on the page of the kind.
+    What sets it apart from all other kinds, then from each of its look-alikes, with the number of
+    specimens that show it on either side, none of which chose it. The pictures are on its page.
 
     Example: fieldguide marks photos-guide heron
     """
@@ -43,6 +43,4 @@ def marks(
     if as_json:
         say_json(to_plain(MarksRecord.from_marks(found)))
         return
-    console, fine = open_console()
-    full = "█" if fine[4] == "●" else "#"
-    say(*marks_lines(found, console.width, full=full, spell=opened.shown_name))
+    say(*marks_lines(found, spell=opened.shown_name))

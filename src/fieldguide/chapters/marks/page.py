@@ -1,37 +1,44 @@
 """The marks of a kind for its page, for the identify page and for a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PIL import Image
 
-from fieldguide.chapters.marks.heat import SIZE_PX, draw_heat
 from fieldguide.chapters.marks.records import (
-    HeatPicture,
     ImageMark,
     ImageMarks,
     KindMarks,
-    WindowMark,
-    WordMark,
+    Mark,
+    NetworkClass,
+    PairDifferences,
+    PairMarks,
+    PatternMark,
 )
-from fieldguide.chapters.marks.windows import find_seen_box
-from fieldguide.features.network import SIX, Box
+from fieldguide.chapters.marks.sentences import (
+    NO_DIFFERENCE,
+    NO_MARK,
+    say_differences,
+    say_numbers,
+)
+from fieldguide.features.network import Box
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
-from fieldguide.site.phrases import Spell, display_name, listed, percent
+from fieldguide.site.phrases import Spell, count, percent
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
+OTHERS = "others"
 _TILE_PX = 120
-_N_TILES = 4
+_MARGIN = 0.15  # of its longer side, around what a tile shows
 
 
 @dataclass(frozen=True)
 class Tile:
-    """What the network saw in a window of a specimen; sizes are those of its thumbnail."""
+    """The part of a specimen where a mark is seen; sizes are those of its thumbnail."""
 
     shown: Picture
     view: str  # viewBox of the part
@@ -40,21 +47,19 @@ class Tile:
 
 @dataclass(frozen=True)
 class ShownMark:
-    """A window mark with its pictures."""
+    """A mark with its numbers and pictures."""
 
-    mark: WindowMark
-    share: float  # of the heaviest mark's weight
-    places: str  # "bottom-right, centre"
-    frames: tuple[Box, ...]  # of its windows
+    mark: Mark
+    numbers: str  # "in 21 of 24; in 3 of 24 others"
     tiles: tuple[Tile, ...]
 
 
 @dataclass(frozen=True)
-class EnoughPath:
-    """A small drawing, 160 by 48: words across, held-out score upwards."""
+class ShownPair:
+    """What sets a kind apart from a look-alike."""
 
-    points: list[tuple[int, float, float, float]]  # words, score, x, y
-    label: str
+    pair: PairMarks
+    marks: list[ShownMark]
 
 
 @dataclass(frozen=True)
@@ -62,20 +67,21 @@ class MarksOfKind:
     """What the page of a kind shows of its marks."""
 
     sentence: str
-    windows: list[ShownMark]
-    words: tuple[WordMark, ...]
-    heaviest_word: float
+    nothing: str  # what is said where there is no sentence
+    said: list[ShownMark]
+    more: list[ShownMark]
     enough: str
-    path: EnoughPath | None
-    heat: list[tuple[Picture, HeatPicture]]
+    apart: list[ShownPair]
+    patterns: list[tuple[PatternMark, str]]  # each with its numbers
+    classes: tuple[NetworkClass, ...]
 
 
 @dataclass(frozen=True)
 class SeenTile:
-    """A mark in a new picture, with what the network saw."""
+    """A mark in a new picture, with the part where it is looked for."""
 
     mark: ImageMark
-    places: str
+    numbers: str
     tile: InlinePicture
 
 
@@ -84,8 +90,8 @@ class MarksInImage:
     """What the identify page shows of marks."""
 
     marks: ImageMarks
-    tiles: list[SeenTile]
-    heat: InlinePicture | None
+    seen: list[SeenTile]
+    against: list[SeenTile]
 
 
 class MarksPage(ChapterPage):
@@ -98,13 +104,13 @@ class MarksPage(ChapterPage):
     def show_answer(
         self, guide: "Guide", record: ImageMarks, image: Image.Image
     ) -> MarksInImage | None:
-        """Return the marks that a new picture shows, with what the network saw of it."""
+        """Return the marks that a new picture shows or lacks, each with its part of it."""
         shown = show_image_marks(record, image, guide.shown_name)
-        return shown if shown.tiles or shown.heat else None
+        return shown if shown.seen or shown.against or record.unusual else None
 
     def word_answer(self, guide: "Guide", record: ImageMarks) -> list[str]:
-        """Return the marks that a new picture shows, in one line."""
-        return [f"because of: {record.because}"] if record.because else []
+        """Return the marks that a new picture shows, in a few lines."""
+        return list(image_lines(record, guide.shown_name))
 
     def list_pictures(self, guide: "Guide") -> list[str]:
         """Return the addresses of all pictures of marks."""
@@ -114,137 +120,128 @@ class MarksPage(ChapterPage):
 PAGE = MarksPage()
 
 
-def show_marks(marks: KindMarks | None, pictures: PictureBook) -> MarksOfKind | None:
+def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | None:
     """Gather what the page of a kind shows of its marks; None where there are none."""
-    if marks is None or not (marks.windows or marks.words):
+    if found is None:
         return None
-    heaviest = max((mark.weight for mark in marks.windows), default=1.0)
+    shown = [show_mark(mark, OTHERS, pictures) for mark in found.marks]
     return MarksOfKind(
-        sentence=marks.sentence,
-        windows=[_show_window_mark(mark, heaviest, pictures) for mark in marks.windows],
-        words=marks.words,
-        heaviest_word=max((word.weight for word in marks.words), default=1.0),
-        enough=word_enough(marks),
-        path=draw_path(marks),
-        heat=[(pictures([heat.specimen])[0], heat) for heat in marks.heat],
+        sentence=found.sentence,
+        nothing=NO_MARK,
+        said=shown[: found.n_said],
+        more=shown[found.n_said :],
+        enough=word_enough(found),
+        apart=[
+            ShownPair(pair, [show_mark(mark, pair.shown, pictures) for mark in pair.marks])
+            for pair in found.apart
+        ],
+        patterns=[(pattern, say_numbers(pattern, OTHERS)) for pattern in found.patterns],
+        classes=found.classes,
     )
+
+
+def show_mark(mark: Mark, others: str, pictures: PictureBook) -> ShownMark:
+    """Return a mark with its numbers, and the parts of specimens that show it."""
+    tiles = []
+    for i, box in mark.specimens:
+        shown = pictures([i])[0]
+        width, height = shown.thumbnail_size
+        x0, y0, side = _cut_square(box, width, height)
+        alt = f"{mark.words}, in {shown.alt}"
+        tiles.append(Tile(shown, f"{x0:.1f} {y0:.1f} {side:.1f} {side:.1f}", alt))
+    return ShownMark(mark, say_numbers(mark, others), tuple(tiles))
 
 
 def list_mark_pictures(guide: "Guide") -> list[str]:
     """Return the addresses of all pictures of marks."""
     addresses: dict[str, None] = {}
     for kind in guide.kinds:
-        marks = guide.marks(kind.name)
-        if marks is not None:
-            addresses |= dict.fromkeys(word.picture for word in marks.words)
-            addresses |= dict.fromkeys(shown.picture for shown in marks.heat)
+        found = guide.marks(kind.name)
+        if found is not None:
+            addresses |= dict.fromkeys(pattern.picture for pattern in found.patterns)
     return list(addresses)
 
 
-def word_enough(marks: KindMarks) -> str:
-    """Say how many visual words are enough for a kind, and how good they are."""
-    if marks.enough is None or not marks.path:
+def word_enough(found: KindMarks) -> str:
+    """Say how many of the marks are enough; nothing where all of them are needed."""
+    if not 0 < found.n_enough < found.n_said:
         return ""
-    score = max(score for n, score in marks.path if n == marks.enough)
-    is_one = marks.enough == 1
-    words = f"{marks.enough} of {marks.n_words:,} visual words {'is' if is_one else 'are'} enough"
-    return (
-        f"{words}: by {'it' if is_one else 'them'}, a held-out specimen of the kind scores above "
-        f"one of another kind {percent(score)} of the time."
-    )
+    verb = "is" if found.n_enough == 1 else "are"
+    return f"{found.n_enough} of these {found.n_said} {verb} enough to tell it from the others."
 
 
-def draw_path(marks: KindMarks) -> EnoughPath | None:
-    """Draw how the held-out score grows with the number of words."""
-    if len(marks.path) < 2:
-        return None
-    most = max(n for n, _ in marks.path)
-    points = [
-        (n, score, round(6 + 148 * n / most, 1), 44 - 80 * (max(score, 0.5) - 0.5))
-        for n, score in marks.path
-    ]
-    said = ", ".join(f"{n} words {percent(score)}" for n, score in marks.path)
-    return EnoughPath(points, f"Held-out score by number of words: {said}")
-
-
-def marks_lines(
-    marks: KindMarks, width: int, *, full: str = "█", spell: Spell = display_name
-) -> list[str]:
-    """Return the marks of a kind as lines of text, with bars."""
-    name = spell(marks.kind)
-    lines = [f"{name}: {marks.sentence}" if marks.windows else name]
-    if marks.windows:
-        lines += ["", "What the network sees in windows of its pictures"]
-        lines += _bar_lines(
-            [_name_window_mark(m) for m in marks.windows], marks.windows, width, full
-        )
-    if marks.words:
-        lines += ["", "Visual words"]
-        named = [f"{'not ' if m.lacks else ''}word {m.number}" for m in marks.words]
-        lines += _bar_lines(named, marks.words, width, full)
-    if word_enough(marks):
-        lines.append(word_enough(marks))
-    if not marks.windows and not marks.words:
-        lines.append("It has no marks: the network has no words, and the pictures no contrast.")
+def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
+    """Return the marks of a kind as lines of text."""
+    lines = [f"{spell(found.kind)}: {found.sentence or NO_MARK}"]
+    if found.marks:
+        lines += ["", "From all other kinds", *_number_lines(found.marks, OTHERS)]
+    for pair in found.apart:
+        confused = f", confused in {percent(pair.confused)} of cases" if pair.confused else ""
+        lines += ["", f"From {pair.shown}{confused}"]
+        lines += _number_lines(pair.marks, pair.shown) or [f"  {NO_DIFFERENCE}"]
+    if found.patterns:
+        lines += ["", f"{count(len(found.patterns), 'pattern')} without a name: see its page."]
+    if found.classes:
+        listed = ", ".join(f"{name} {percent(share)}" for name, share in found.classes)
+        lines += ["", f"As the network sees it: {listed}"]
     return lines
 
 
-def show_image_marks(
-    marks: ImageMarks, image: Image.Image, spell: Spell = display_name
-) -> MarksInImage:
-    """Gather the marks that a new picture shows, with what the network saw of it."""
-    heat = None
-    if marks.heat is not None and marks.heat.any():
-        alt = f"Your picture, faded but for the places with words of {spell(marks.kind)}"
-        heat = inline_picture(draw_heat(image, marks.heat), alt, SIZE_PX)
-    return MarksInImage(marks, [_cut_seen(mark, image) for mark in marks.windows], heat)
+def difference_lines(found: PairDifferences, names: tuple[str, str]) -> list[str]:
+    """Return what sets two kinds apart as lines of text."""
+    lines = [say_differences(found, names)]
+    for k, marks in enumerate((found.marks, found.other_marks)):
+        lines += ["", names[k], *(_number_lines(marks, names[1 - k]) or [f"  {NO_DIFFERENCE}"])]
+    return lines
 
 
-def _cut_seen(mark: ImageMark, image: Image.Image) -> SeenTile:
-    x0, y0, x1, y1 = mark.box
-    box = (x0 * image.width, y0 * image.height, x1 * image.width, y1 * image.height)
-    tile = image.resize((_TILE_PX, _TILE_PX), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
-    places = _list_places(mark.windows)
-    return SeenTile(mark, places, inline_picture(tile, f"{places} of your picture", _TILE_PX))
+def image_lines(record: ImageMarks, spell: Spell) -> list[str]:
+    """Return the marks that a picture shows and lacks, as lines of text."""
+    lines = []
+    for title, marks in (
+        (f"marks of {spell(record.kind)}", record.marks),
+        (f"unlike {spell(record.against or '')}", record.against_marks),
+    ):
+        shown = [mark.text for mark in marks if mark.is_shown]
+        missing = [mark.text for mark in marks if not mark.is_shown]
+        if shown:
+            lines.append(f"{title}: {', '.join(shown)}")
+        if missing:
+            lines.append(f"{'but not' if shown else f'{title}, not seen'}: {', '.join(missing)}")
+    return [*lines, *(f"unusual: {text}" for text in record.unusual)]
 
 
-def _show_window_mark(mark: WindowMark, heaviest: float, pictures: PictureBook) -> ShownMark:
-    tiles = []
-    for i, window in () if mark.lacks else mark.specimens[:_N_TILES]:
-        shown = pictures([i])[0]
-        width, height = shown.thumbnail_size
-        x0, y0, x1, y1 = find_seen_box(window, width, height)
-        view = (x0 * width, y0 * height, (x1 - x0) * width, (y1 - y0) * height)
-        alt = f"{mark.word}, {_name_window(window)} of {shown.alt}"
-        tiles.append(Tile(shown, " ".join(f"{value:.1f}" for value in view), alt))
-    return ShownMark(
-        *(mark, mark.weight / heaviest, _list_places(name for name, _ in mark.windows)),
-        tuple(SIX[name] for name, _ in mark.windows),
-        tuple(tiles),
+def show_image_marks(record: ImageMarks, image: Image.Image, spell: Spell) -> MarksInImage:
+    """Gather the marks that a new picture shows or lacks, with the parts of it."""
+    against = "" if record.against is None else spell(record.against)
+    return MarksInImage(
+        record,
+        [_cut_seen(mark, OTHERS, image) for mark in record.marks],
+        [_cut_seen(mark, against, image) for mark in record.against_marks],
     )
 
 
-def _list_places(windows: Iterable[str]) -> str:
-    return listed([_name_window(name) for name in windows])
+def _cut_seen(mark: ImageMark, others: str, image: Image.Image) -> SeenTile:
+    x, y, side = _cut_square(mark.box, *image.size)
+    box = (x, y, min(x + side, image.width), min(y + side, image.height))
+    tile = image.resize((_TILE_PX, _TILE_PX), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
+    alt = f"Your picture, where {mark.text} is looked for"
+    return SeenTile(mark, say_numbers(mark, others), inline_picture(tile, alt, _TILE_PX))
 
 
-def _name_window(window: str) -> str:
-    return "whole picture" if window == "whole" else window
+def _cut_square(box: Box | None, width: int, height: int) -> tuple[float, float, float]:
+    """Return left, top and side, in pixels, of a square inside the picture around a box."""
+    x0, y0, x1, y1 = (0.0, 0.0, 1.0, 1.0) if box is None else box
+    side = max((x1 - x0) * width, (y1 - y0) * height) * (1 + 2 * _MARGIN)
+    side = min(max(side, 0.2 * min(width, height)), min(width, height))
+    middle = (x0 + x1) / 2 * width, (y0 + y1) / 2 * height
+    left, top = (
+        min(max(at - side / 2, 0), length - side)
+        for at, length in zip(middle, (width, height), strict=True)
+    )
+    return left, top, side
 
 
-def _name_window_mark(mark: WindowMark) -> str:
-    places = _list_places(name for name, _ in mark.windows)
-    return f"{'not ' if mark.lacks else ''}{mark.word}, {places}"
-
-
-def _bar_lines(
-    names: Sequence[str], marks: Sequence[WindowMark | WordMark], width: int, full: str
-) -> list[str]:
-    heaviest = max(mark.weight for mark in marks)
-    column = min(max(len(name) for name in names), max(width - 16, 20))
-    room = max(min(width - column - 10, 30), 4)
-    bars = [full * round(room * mark.weight / heaviest) for mark in marks]
-    return [
-        f"  {name[:column]:<{column}}  {mark.weight:4.0%}  {bar}".rstrip()
-        for name, mark, bar in zip(names, marks, bars, strict=True)
-    ]
+def _number_lines(marks: Sequence[Mark], others: str) -> list[str]:
+    column = max((len(mark.words) for mark in marks), default=0)
+    return [f"  {mark.words:<{column}}  {say_numbers(mark, others)}" for mark in marks]

@@ -1,46 +1,77 @@
-"""What is said of marks: those of a kind, and those that one picture shows."""
+"""What is said of marks: those of a kind, those between two kinds, those that one picture shows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
-from fieldguide.guide.answer import PAGE_ONLY
+from fieldguide.features.network import Box
 
 
-@dataclass(frozen=True)
-class WindowMark:
-    """A word of the network, in windows of a picture, that speaks for a kind or against it."""
+class Threshold(NamedTuple):
+    """From where on a measure of the subject counts as a mark."""
 
-    word: str
-    lacks: bool  # it speaks for the kind where it is not seen
-    weight: float  # of all its windows together; the weights of a kind sum to 1
-    windows: tuple[tuple[str, float], ...]  # names of features.network.SIX, heaviest first
-    typical: float  # its mean vote in specimens of the kind, 0 to 1
-    elsewhere: float  # in specimens of other kinds
-    specimens: tuple[tuple[int, str], ...]  # of the kind, strongest vote first; its best window
+    measure: int  # place in MEASURES
+    sign: int  # 1: more of it, −1: less
+    cut: float
 
 
-@dataclass(frozen=True)
-class WordMark:
-    """A visual word that tells a kind from the others."""
+class MarkedSpecimen(NamedTuple):
+    """A specimen that shows a mark."""
 
-    number: int
-    lacks: bool  # it is rarer in the kind than elsewhere
-    weight: float  # share of the kernel; those of a kind sum to 1
-    n_patches: int  # windows of the kind (of others if it lacks the word), side by side
-    picture: str  # address inside the guide
+    id: int
+    box: Box | None  # where, in shares of the picture; None for the whole of it
 
 
 @dataclass(frozen=True)
-class HeatPicture:
-    """A specimen of a kind, faded but for the places where words of the kind are."""
+class Mark:
+    """Something that specimens of a kind show more often than others, counted on specimens that
+    did not choose it."""
 
-    specimen: int
-    picture: str  # address inside the guide
-    width: int
-    height: int
+    text: str  # "black above"; between two kinds also "darker"
+    source: str  # owner, network, subject, surroundings or picture
+    negated: bool  # the kind lacks it: "no red above"
+    n_own: int  # specimens of the kind that show it, or lack it where negated
+    of_own: int
+    n_other: int  # the same among those that the kind is set apart from
+    of_other: int
+    colours: tuple[str, ...] = ()
+    part: str = ""  # of the subject
+    column: int | None = None  # of the pool
+    threshold: Threshold | None = None  # of a comparison
+    specimens: tuple[MarkedSpecimen, ...] = ()  # exemplars of the kind that show it
+
+    @property
+    def words(self) -> str:
+        """The mark as it is said: "black above", "no red above"."""
+        return f"no {self.text}" if self.negated else self.text
+
+
+@dataclass(frozen=True)
+class PairMarks:
+    """What sets a kind apart from one look-alike."""
+
+    other: str
+    shown: str  # the look-alike as people write it
+    confused: float  # share of the specimens of both that the key takes for the other
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class PatternMark:
+    """A small pattern, shown by windows of pictures, that a kind has more often than others."""
+
+    picture: str  # address inside the guide: windows side by side
+    n_patches: int
+    n_own: int
+    of_own: int
+    n_other: int
+    of_other: int
+
+
+class NetworkClass(NamedTuple):
+    """What the network calls pictures, of its own thousand classes."""
+
+    name: str
+    share: float  # mean probability
 
 
 @dataclass(frozen=True)
@@ -48,55 +79,43 @@ class KindMarks:
     """What tells a kind from the others of a guide."""
 
     kind: str
-    windows: tuple[WindowMark, ...]  # () where the network has no ImageNet outputs
-    words: tuple[WordMark, ...]  # () where pictures have too little contrast for words
-    n_words: int  # that were weighed; 0 without words
-    path: tuple[tuple[int, float], ...]  # (words kept, held-out score), fewest first
-    enough: int | None  # the fewest of the path whose score is as good as the best
-    heat: tuple[HeatPicture, ...]
+    marks: tuple[Mark, ...]  # from all other kinds; those that are said first
+    n_said: int  # of marks: as many as the sentence names
+    n_enough: int  # of those: as many as a linear rule needs
+    apart: tuple[PairMarks, ...]  # from each of its look-alikes
+    patterns: tuple[PatternMark, ...]
+    classes: tuple[NetworkClass, ...]  # as the network sees it; () where it has other outputs
+    sentence: str  # the marks in words; empty where none was found
 
     @property
-    def sentence(self) -> str:
-        """What the network sees in the kind, in words: "steel bridge, dock; not bus"."""
-        has = dict.fromkeys(mark.word for mark in self.windows if not mark.lacks)
-        lacks = dict.fromkeys(mark.word for mark in self.windows if mark.lacks)
-        parts = [", ".join(has), "not " + " or ".join(lacks) if lacks else ""]
-        return "; ".join(part for part in parts if part)
+    def said(self) -> tuple[Mark, ...]:
+        """The marks that the sentence names."""
+        return self.marks[: self.n_said]
 
 
-class SeenMark(NamedTuple):
-    """A window mark of a kind, in one picture."""
+@dataclass(frozen=True)
+class PairDifferences:
+    """What sets two kinds apart."""
 
-    mark: WindowMark
-    vote: float  # 0 to 1, as mark.typical
-    is_shown: bool  # nearer to what is typical of the kind than to what is elsewhere
-    box: tuple[float, float, float, float]  # what the network saw, in shares of the sides
-
-
-@dataclass(frozen=True, eq=False)
-class SeenMarks:
-    """The marks of a kind, in one picture."""
-
-    kind: str
-    windows: tuple[SeenMark, ...]  # heaviest first
-    heat: np.ndarray | None  # (rows, columns): where words of the kind are, and how much
+    marks: tuple[Mark, ...]  # of the first, that the second has not
+    other_marks: tuple[Mark, ...]  # of the second
 
 
 @dataclass(frozen=True)
 class ImageMark:
-    """A mark of a kind: a word of the network in windows of the image."""
+    """A mark that the image shows or lacks."""
 
-    word: Annotated[str, "what the network calls it; it need not be true, only telling"]
-    lacks: Annotated[bool, "whether it speaks for the kind where it is not seen"]
-    windows: Annotated[tuple[str, ...], "where it is looked for, heaviest first"]
-    weight: Annotated[float, "share of the vote for the kind"]
-    vote: Annotated[float, "how strong the mark is in the image, 0 to 1"]
-    typical: Annotated[float, "mean vote in specimens of the kind"]
-    elsewhere: Annotated[float, "mean vote in specimens of other kinds"]
-    is_shown: Annotated[bool, "whether the vote is nearer to typical than to elsewhere"]
+    text: Annotated[str, "the mark in words; with “no” where the kind lacks it"]
+    source: Annotated[str, "where it comes from: owner, network, subject, surroundings, picture"]
+    is_shown: Annotated[bool, "whether the image shows it"]
+    n_own: Annotated[int, "specimens of the kind that show it, none of which chose it"]
+    of_own: Annotated[int, "specimens of the kind"]
+    n_other: Annotated[int, "specimens that show it among those that the kind is set apart from"]
+    of_other: Annotated[int, "specimens that the kind is set apart from"]
     box: Annotated[
-        tuple[float, float, float, float],
-        "what the network saw in the first window: x0, y0, x1, y1 in shares of width and height",
+        Box | None,
+        "where it is looked for: x0, y0, x1, y1 in shares of width and height; "
+        "null for the whole picture",
     ]
 
 
@@ -106,63 +125,30 @@ class ImageMarks:
 
     kind: Annotated[str, "name of the kind"]
     because: Annotated[str, "the marks that the image shows, in words; empty if none"]
-    windows: Annotated[tuple[ImageMark, ...], "marks in windows of the image, heaviest first"]
-    # (rows, columns): where visual words of the kind are, and how much.
-    heat: np.ndarray | None = field(default=None, compare=False, repr=False, metadata=PAGE_ONLY)
-
-    @classmethod
-    def from_seen(cls, seen: SeenMarks) -> "ImageMarks":
-        """Make the record from what was seen in the image."""
-        windows = tuple(
-            ImageMark(
-                word=mark.word,
-                lacks=mark.lacks,
-                windows=tuple(name for name, _ in mark.windows),
-                weight=mark.weight,
-                vote=vote,
-                typical=mark.typical,
-                elsewhere=mark.elsewhere,
-                is_shown=is_shown,
-                box=box,
-            )
-            for mark, vote, is_shown, box in seen.windows
-        )
-        return cls(seen.kind, word_because(windows), windows, seen.heat)
+    marks: Annotated[tuple[ImageMark, ...], "what sets the kind apart from all others"]
+    against: Annotated[str | None, "the second kind; null where there is none"]
+    against_marks: Annotated[tuple[ImageMark, ...], "what sets the kind apart from the second"]
+    unusual: Annotated[tuple[str, ...], "what the image shows and no specimen of the kind does"]
 
 
-class MarkSpecimen(NamedTuple):
-    """A specimen with a strong vote of a mark."""
+class MarkRecord(NamedTuple):
+    """A mark, as ``fieldguide marks --json`` tells it."""
 
-    id: int
-    window: str  # where the vote is strongest
-
-
-@dataclass(frozen=True)
-class WindowMarkRecord:
-    """A window mark, as ``fieldguide marks --json`` tells it."""
-
-    word: str
-    lacks: bool
-    weight: float
-    windows: Mapping[str, float]  # heaviest first
-    typical: float
-    elsewhere: float
-    specimens: tuple[MarkSpecimen, ...]
+    text: str
+    source: str
+    n_own: int
+    of_own: int
+    n_other: int
+    of_other: int
+    specimens: tuple[MarkedSpecimen, ...]
 
 
-class WordMarkRecord(NamedTuple):
-    """A visual word, as ``fieldguide marks --json`` tells it."""
+class PairRecord(NamedTuple):
+    """What sets a kind apart from a look-alike, as ``fieldguide marks --json`` tells it."""
 
-    word: int
-    lacks: bool
-    weight: float
-
-
-class KeptWords(NamedTuple):
-    """How well a kind is told from the others by a few visual words."""
-
-    words: int
-    score: float
+    other: str
+    confused: float
+    marks: tuple[MarkRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -171,56 +157,37 @@ class MarksRecord:
 
     kind: str
     sentence: str
-    windows: tuple[WindowMarkRecord, ...]
-    words: tuple[WordMarkRecord, ...]
-    path: tuple[KeptWords, ...]
-    enough: int | None
+    n_said: int
+    n_enough: int
+    marks: tuple[MarkRecord, ...]
+    apart: tuple[PairRecord, ...]
+    network: tuple[NetworkClass, ...]
 
     @classmethod
-    def from_marks(cls, marks: KindMarks) -> "MarksRecord":
+    def from_marks(cls, found: KindMarks) -> "MarksRecord":
         """Make the record from the marks of a kind."""
-        windows = tuple(
-            WindowMarkRecord(
-                word=mark.word,
-                lacks=mark.lacks,
-                weight=mark.weight,
-                windows=dict(mark.windows),
-                typical=mark.typical,
-                elsewhere=mark.elsewhere,
-                specimens=tuple(MarkSpecimen(*each) for each in mark.specimens),
-            )
-            for mark in marks.windows
+        pairs = (PairRecord(p.other, p.confused, list_records(p.marks)) for p in found.apart)
+        return cls(
+            found.kind,
+            found.sentence,
+            found.n_said,
+            found.n_enough,
+            list_records(found.marks),
+            tuple(pairs),
+            found.classes,
         )
-        words = tuple(WordMarkRecord(mark.number, mark.lacks, mark.weight) for mark in marks.words)
-        path = tuple(KeptWords(*each) for each in marks.path)
-        return cls(marks.kind, marks.sentence, windows, words, path, marks.enough)
 
 
-def word_because(marks: tuple[ImageMark, ...]) -> str:
-    """Say in one line which marks an image shows: "lynx (centre), tabby; no bus"."""
-    shown = [mark for mark in marks if mark.is_shown]
-    has = dict.fromkeys(_name_mark(mark) for mark in shown if not mark.lacks)
-    lacks = dict.fromkeys(mark.word for mark in shown if mark.lacks)
-    parts = [", ".join(has), f"no {' or '.join(lacks)}" if lacks else ""]
-    return "; ".join(part for part in parts if part)
+def list_records(marks: tuple[Mark, ...]) -> tuple[MarkRecord, ...]:
+    """Return marks as plain data."""
+    return tuple(
+        MarkRecord(m.words, m.source, m.n_own, m.of_own, m.n_other, m.of_other, m.specimens)
+        for m in marks
+    )
 
 
-def _name_mark(mark: ImageMark) -> str:
-    """Name a mark with the window where it weighs most: "lynx (bottom-right)"."""
-    window = mark.windows[0]
-    return mark.word if window == "whole" else f"{mark.word} ({window})"
-
-
-_CREST = ImageMark(
-    word="house finch",
-    lacks=False,
-    windows=("centre", "top-left"),
-    weight=0.1845,
-    vote=0.8712,
-    typical=0.8104,
-    elsewhere=0.4331,
-    is_shown=True,
-    box=(0.2375, 0.2, 0.7625, 0.9),
+_RED_CAP = ImageMark("red above", "subject", True, 23, 24, 51, 744, (0.31, 0.2, 0.66, 0.41))
+EXAMPLE = ImageMarks(
+    "wren", "red above", (_RED_CAP,), "robin", (), ("no other specimen of this kind is blue",)
 )
-EXAMPLE = ImageMarks("wren", "house finch (centre)", (_CREST,))
 """What docs/answer.md shows."""

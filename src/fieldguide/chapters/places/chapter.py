@@ -40,6 +40,7 @@ from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
 from fieldguide.guide import register, rows, specimens
 from fieldguide.guide.measure import LARGE_PX
+from fieldguide.guide.models import Models
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import FoundSubject, Kind
@@ -75,6 +76,9 @@ class PlaceModel(NamedTuple):
     def answer(self, sighting: Sighting) -> Located | None:
         """Return where the decision for the likeliest kind comes from."""
         return self.locate(sighting, sighting.kinds[0].name)
+
+    def compare(self, kind: Kind, other: Kind, models: Models) -> None:
+        """Of two kinds places say nothing: they are of pictures."""
 
     def look(self, sighting: Sighting) -> Looks | None:
         """Return the second look at an image, also in a guide whose rows do without."""

@@ -1,0 +1,302 @@
+"""What a guide knows of marks: those of a kind, between two kinds, and in a new picture.
+
+Everything is counted from what every specimen shows, when it is asked for.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from fieldguide.chapters.marks.choosing import (
+    MOST_ELSEWHERE,
+    Counts,
+    Passed,
+    compare_measures,
+    count_shows,
+    find_marks,
+)
+from fieldguide.chapters.marks.pool import (
+    OWNER,
+    PICTURE,
+    SUBJECT,
+    SURROUNDINGS,
+    Column,
+    Pool,
+    measure_subjects,
+    name_measure,
+    score_columns,
+)
+from fieldguide.chapters.marks.records import (
+    ImageMark,
+    ImageMarks,
+    KindMarks,
+    Mark,
+    MarkedSpecimen,
+    NetworkClass,
+    PairDifferences,
+    PairMarks,
+    PatternMark,
+    Threshold,
+)
+from fieldguide.chapters.marks.saying import drop_repeats
+from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
+from fieldguide.features import MEASURES, SubjectMap
+from fieldguide.features.network import Box
+from fieldguide.features.vocabulary import YES
+from fieldguide.guide.models import Models
+from fieldguide.guide.naming import display_name
+from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.views import Kind
+
+N_PAIR_MARKS = 4
+N_SHOWN = 4  # specimens of a mark
+SURELY = 0.9  # score of what is unusual
+N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
+MOST_LACKED = 0.2  # share of a kind that may show what the kind is said to lack
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a build found out of one kind."""
+
+    columns: tuple[int, ...]  # of the marks that are said
+    n_enough: int
+    patterns: tuple[PatternMark, ...]
+    classes: tuple[NetworkClass, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """All marks of a guide, and what finds them in a new picture."""
+
+    kinds: tuple[str, ...]
+    index: np.ndarray  # (n_specimens,) the number of the kind; −1 for none
+    folds: np.ndarray  # (n_specimens,)
+    pool: Pool
+    said: tuple[Said, ...]  # of each kind
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the specimens of each kind and fold show."""
+        return count_shows(self.pool.shows, self.index, self.folds)
+
+    def of_kind(
+        self, kind: Kind, spell: Callable[[str], str], maps: np.ndarray | None
+    ) -> KindMarks | None:
+        """Return what tells a kind from others; None for one that has no specimens."""
+        if kind.name not in self.kinds:
+            return None
+        k = self.kinds.index(kind.name)
+        said, place = self.said[k], _Places(kind, maps, self.pool)
+        passed = {each.column: each for each in self.find_passed(k)}
+        first = [passed[j] for j in said.columns if j in passed]
+        others = [each for j, each in passed.items() if j not in said.columns]
+        marks = tuple(place.show(self.make_mark(each)) for each in (*first, *others))
+        apart = tuple(
+            PairMarks(other, spell(other), share, tuple(map(place.show, self.set_apart(k, j))))
+            for other, share in kind.look_alikes
+            for j in [self.kinds.index(other)]
+        )
+        sentence = say_kind(marks[: len(first)], apart)
+        return KindMarks(
+            kind.name,
+            marks,
+            len(first),
+            said.n_enough,
+            apart,
+            said.patterns,
+            said.classes,
+            sentence,
+        )
+
+    def compare(self, kind: Kind, other: Kind, models: Models) -> PairDifferences | None:
+        """Return what sets two kinds apart; None where one has no specimens."""
+        if not {kind.name, other.name} <= set(self.kinds):
+            return None
+        a, b = (self.kinds.index(each.name) for each in (kind, other))
+        marks = (
+            tuple(_Places(own, models.maps, self.pool).show(mark) for mark in self.set_apart(k, j))
+            for own, k, j in ((kind, a, b), (other, b, a))
+        )
+        return PairDifferences(*marks)
+
+    def answer(self, sighting: Sighting) -> ImageMarks | None:
+        """Return which marks of its likeliest kind a new picture shows; None without any."""
+        return self.see(sighting, sighting.kinds[0].name) if sighting.kinds else None
+
+    def see(self, sighting: Sighting, name: str) -> ImageMarks | None:
+        """Say which marks of a kind a new picture shows or lacks, and where."""
+        if name not in self.kinds:
+            return None
+        k = self.kinds.index(name)
+        maps = sighting.map
+        scores = score_columns(
+            self.pool.columns, sighting.models.word_model, sighting.word_scores[None], maps
+        )[0]
+        measures = None if maps is None else measure_subjects(maps).measures[0]
+        found = None if maps is None else SubjectMap.from_row(maps[0])
+        passed = {each.column: each for each in self.find_passed(k)}
+        marks = [self.make_mark(passed[j]) for j in self.said[k].columns if j in passed]
+        others = (kind.name for kind in sighting.kinds if kind.name in self.kinds)
+        against = next((other for other in others if other != name), None)
+        apart = [] if against is None else self.set_apart(k, self.kinds.index(against))
+
+        def see(mark: Mark) -> ImageMark:
+            box = _find_box(mark, found)
+            is_seen = _is_seen(mark, scores, measures)
+            numbers = mark.n_own, mark.of_own, mark.n_other, mark.of_other
+            return ImageMark(mark.words, mark.source, is_seen, *numbers, box)
+
+        seen, seen_apart = tuple(map(see, marks)), tuple(map(see, apart))
+        return ImageMarks(
+            name, say_shown(seen), seen, against, seen_apart, self._find_unusual(k, scores)
+        )
+
+    def find_passed(self, k: int) -> list[Passed]:
+        """Return what sets a kind apart from all others."""
+        others = [j for j in range(len(self.kinds)) if j != k]
+        return find_marks(self.counts, k, others, MOST_ELSEWHERE)
+
+    def set_apart(self, k: int, other: int) -> list[Mark]:
+        """Return what sets a kind apart from one other, positive marks first."""
+        passed = find_marks(self.counts, k, [other])
+        kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[k]))
+        marks = [self.make_mark(each) for each in kept]
+        if self.pool.measured is not None:
+            own, others = (np.flatnonzero(self.index == j) for j in (k, other))
+            compared = compare_measures(self.pool.measured, self.folds, own, others)
+            marks += list(_drop_alike(_name_measures(compared), marks))
+        is_about = [mark for mark in marks if mark.source not in (SURROUNDINGS, PICTURE)]
+        around = [mark for mark in marks if mark.source == SURROUNDINGS]
+        marks = [*is_about, *around] or marks
+        if len(is_about) < 2:
+            marks = [*is_about, *self._list_lacked(k, other), *around] or marks
+        return marks[:N_PAIR_MARKS]
+
+    def make_mark(self, passed: Passed) -> Mark:
+        """Return a column that passed as a mark."""
+        column = self.pool.columns[passed.column]
+        return Mark(
+            column.text,
+            column.source,
+            False,
+            *passed[1:],
+            column.colours,
+            column.part,
+            passed.column,
+        )
+
+    def _list_lacked(self, k: int, other: int) -> list[Mark]:
+        """Return at most one thing that the other kind shows and this one does not."""
+        passed = find_marks(self.counts, other, [k])
+        kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[other]))
+        for each in kept:
+            mark = self.make_mark(each)
+            is_rare = each.n_other <= MOST_LACKED * each.of_other
+            if is_rare and mark.source in (OWNER, SUBJECT):
+                lacking = each.of_other - each.n_other, each.of_own - each.n_own
+                return [
+                    replace(
+                        mark,
+                        negated=True,
+                        text=mark.text.removeprefix("with "),
+                        n_own=lacking[0],
+                        of_own=each.of_other,
+                        n_other=lacking[1],
+                        of_other=each.of_own,
+                    )
+                ]
+        return []
+
+    def _find_unusual(self, k: int, scores: np.ndarray) -> tuple[str, ...]:
+        """Return what a picture surely shows and no specimen of a kind does."""
+        n = int(self.counts.n[k].sum())
+        if n < LEAST_USUAL:
+            return ()
+        shown = self.counts.shows[k].sum(axis=0)
+        rare = [
+            j for j in np.flatnonzero((shown == 0) & (scores >= SURELY)) if self._is_plain(int(j))
+        ]
+        rare.sort(key=lambda j: (-scores[j], j))
+        columns = [self.pool.columns[j] for j in rare[:N_UNUSUAL]]
+        return tuple(say_unusual(column.text, column.source, n) for column in columns)
+
+    def _is_plain(self, j: int) -> bool:
+        """Whether a column says something large of the subject."""
+        column = self.pool.columns[j]
+        if column.source == SUBJECT:
+            return column.text.startswith("mostly ")
+        return column.source == OWNER
+
+
+class _Places:
+    """Where the exemplars of a kind show marks."""
+
+    def __init__(self, kind: Kind, maps: np.ndarray | None, pool: Pool) -> None:
+        self._ids = kind.exemplars
+        self._pool = pool
+        known = (
+            () if maps is None else (SubjectMap.from_row(np.asarray(maps[i])) for i in self._ids)
+        )
+        self._maps = dict(zip(self._ids, known, strict=False))
+
+    def show(self, mark: Mark) -> Mark:
+        """Return the mark with the exemplars that show it."""
+        if mark.negated:
+            return mark
+        ids = [i for i in self._ids if self._shows(mark, i)][:N_SHOWN]
+        return replace(
+            mark,
+            specimens=tuple(MarkedSpecimen(i, _find_box(mark, self._maps.get(i))) for i in ids),
+        )
+
+    def _shows(self, mark: Mark, i: int) -> bool:
+        measures = None if self._pool.measured is None else self._pool.measured.measures[i]
+        return _is_seen(mark, self._pool.shows[i], measures)
+
+
+def _is_seen(mark: Mark, scores: np.ndarray, measures: np.ndarray | None) -> bool:
+    """Whether a picture shows a mark, or lacks it where that is the mark."""
+    if mark.threshold is not None:
+        if measures is None or not np.isfinite(measures[mark.threshold.measure]):
+            return False
+        measure, sign, cut = mark.threshold
+        return bool(sign * (measures[measure] - cut) > 0)
+    return bool(scores[mark.column] >= YES) != mark.negated
+
+
+def _find_box(mark: Mark, found: SubjectMap | None) -> Box | None:
+    """Return where a mark is seen in a picture; None for the whole of it."""
+    if found is None or mark.source in (SURROUNDINGS, PICTURE):
+        return None
+    return found.find_box(mark.colours, mark.part)
+
+
+def _name_measures(compared: Iterable[tuple[Passed, int, float]]) -> Iterable[Mark]:
+    for passed, sign, cut in compared:
+        column: Column = name_measure(passed.column, sign)
+        yield Mark(
+            column.text,
+            SUBJECT,
+            False,
+            *passed[1:],
+            column.colours,
+            column.part,
+            None,
+            Threshold(passed.column, sign, cut),
+        )
+
+
+def _drop_alike(compared: Iterable[Mark], marks: Sequence[Mark]) -> Iterable[Mark]:
+    """Yield one comparison of each sort: "paler above" says what "paler" says."""
+    colours = {colour for mark in marks for colour in mark.colours}
+    sorts: set[str] = set()
+    for mark in compared:
+        assert mark.threshold is not None
+        measure = MEASURES[mark.threshold.measure]
+        sort = measure.colour or mark.text.removesuffix(f" {measure.part}" if measure.part else "")
+        if sort not in sorts and measure.colour not in colours:
+            sorts.add(sort)
+            yield mark

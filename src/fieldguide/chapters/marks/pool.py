@@ -1,0 +1,143 @@
+"""What marks are chosen from: columns with a meaning, for every specimen and for a new image.
+
+==============  ==============================================================================
+owner           the owner's attributes and keywords
+network         plain words for what a thing is: "water bird", "stringed instrument"
+subject         what the found subject looks like: "black above", "orange and black"
+surroundings    what is around it: "on green"
+picture         what the picture is like: "black and white", "plain background"
+==============  ==============================================================================
+
+No column knows the kind of a specimen. The network's words are read together with those of the
+nearest pictures, as for a new image, and not with those of the kind; names of kinds and of folders
+are no columns at all.
+
+Beside the columns, which are seen or not, stand the measures by which two kinds are compared:
+"darker", "more yellow below".
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from fieldguide.chapters.marks.choosing import Measured
+from fieldguide.features import (
+    MAP_WORDS,
+    MEASURES,
+    AttributeMatrix,
+    WordModel,
+    around_maps,
+    measure_maps,
+    score_maps,
+)
+from fieldguide.features.properties import FORMAT_NAMES
+from fieldguide.features.vocabulary import YES
+
+OWNER, NETWORK, SUBJECT = "owner", "network", "subject"
+SURROUNDINGS, PICTURE = "surroundings", "picture"
+SOURCES = (OWNER, NETWORK, SUBJECT, SURROUNDINGS, PICTURE)
+_SOURCE_OF = {
+    "annotation": OWNER,
+    "keyword": OWNER,
+    "network": NETWORK,
+    "subject": SUBJECT,
+    "surroundings": SURROUNDINGS,
+    "picture": PICTURE,
+}
+_BLOCK = 256  # specimens whose words are read at once
+
+
+class Column(NamedTuple):
+    """Something that a picture shows or does not show."""
+
+    text: str
+    source: str  # one of SOURCES
+    colours: tuple[str, ...] = ()  # of the subject, that it is about
+    part: str = ""  # of the subject; "" for the whole
+
+
+class Pool(NamedTuple):
+    """What every specimen shows."""
+
+    columns: tuple[Column, ...]
+    shows: np.ndarray  # (n_specimens, n_columns) bool
+    measured: Measured | None  # None without a second look
+
+
+class Observed(NamedTuple):
+    """What a build or a sighting knows of some pictures."""
+
+    logits: np.ndarray | None  # (n, 1000) of the network; None where it has other outputs
+    properties: np.ndarray  # (n, n_properties)
+    seen: np.ndarray | None  # words of the subject
+    maps: np.ndarray | None  # of the subject
+
+
+def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
+    """Return the columns of a guide; the subject's own words give way to those of its map."""
+    columns = [
+        Column(name, _SOURCE_OF[source])
+        for name, source in zip(model.names_, model.sources_, strict=True)
+        if _is_column(name, source, has_maps)
+    ]
+    if has_maps:
+        columns += [Column(word.name, SUBJECT, word.colours, word.part) for word in MAP_WORDS]
+    return tuple(sorted(columns, key=lambda column: SOURCES.index(column.source)))
+
+
+def read_pool(
+    model: WordModel, matrix: AttributeMatrix, near: np.ndarray, observed: Observed
+) -> Pool:
+    """Return what every specimen shows; ``near`` are the nearest of each, (n, k)."""
+    n, logits = len(matrix.scores), observed.logits
+    scores = np.empty_like(matrix.scores)
+    for start in range(0, n, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        of_near = None if logits is None else [softmax(logits[i], axis=1) for i in near[part]]
+        scores[part] = model.transform(
+            None if logits is None else softmax(logits[part], axis=1),
+            observed.properties[part],
+            seen=None if observed.seen is None else observed.seen[part],
+            near=of_near,
+        ).scores
+    is_own = [source not in WordModel.MEASURED for source in matrix.sources]
+    scores[:, is_own] = matrix.scores[:, is_own]
+    columns = list_columns(model, has_maps=observed.maps is not None)
+    shows = score_columns(columns, model, scores, observed.maps) >= YES
+    return Pool(columns, shows, None if observed.maps is None else measure_subjects(observed.maps))
+
+
+def measure_subjects(maps: np.ndarray) -> Measured:
+    """Return what subjects are compared by, from their maps."""
+    return Measured(measure_maps(maps), around_maps(maps))
+
+
+def score_columns(
+    columns: Sequence[Column], model: WordModel, scores: np.ndarray, maps: np.ndarray | None
+) -> np.ndarray:
+    """Return how far pictures show each column, from the scores of a guide's words, (n, n_words),
+    and from maps; 0 where nothing is known."""
+    parts = {
+        (name, _SOURCE_OF.get(source, "")): row
+        for name, source, row in zip(model.names_, model.sources_, scores.T, strict=True)
+    }
+    if maps is not None:
+        of_maps = score_maps(maps).T
+        parts |= {(w.name, SUBJECT): row for w, row in zip(MAP_WORDS, of_maps, strict=True)}
+    values = [np.nan_to_num(parts[column.text, column.source]) for column in columns]
+    return np.array(values).reshape(len(columns), len(scores)).T
+
+
+def name_measure(index: int, sign: int) -> Column:
+    """Return what is said of the kind with more of a measure (sign 1), or with less (−1)."""
+    measure = MEASURES[index]
+    colours = (measure.colour,) if measure.colour else ()
+    return Column(measure.more if sign > 0 else measure.less, SUBJECT, colours, measure.part)
+
+
+def _is_column(name: str, source: str, has_maps: bool) -> bool:
+    if source not in _SOURCE_OF or name in FORMAT_NAMES:
+        return False
+    return not (has_maps and source == "subject")

@@ -1,0 +1,107 @@
+"""Which of the marks that pass are said: few, each with something of its own to say.
+
+Left out are names of the kind itself, words that a narrower one implies ("animal" beside
+"insect"), and all but one word about the same colour. What is around the subject comes after it,
+and what the picture is like is said only where there is nothing else.
+
+Of those that are left, :class:`~fieldguide.select.ConcertSelector` keeps the ones that vote well
+together for the kind. How many of them would be enough for a linear rule is how many
+:class:`~fieldguide.select.AdditiveKernelSelector` gives a weight.
+"""
+
+import warnings
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from fieldguide.chapters.marks.choosing import Passed
+from fieldguide.chapters.marks.pool import (
+    NETWORK,
+    PICTURE,
+    SOURCES,
+    SUBJECT,
+    SURROUNDINGS,
+    Column,
+)
+from fieldguide.errors import FieldguideWarning
+from fieldguide.features.vocabulary import find_above, load_vocabulary
+from fieldguide.select import AdditiveKernelSelector, ConcertSelector
+
+N_SAID = 4
+K = 2  # at least so many vote
+C = 1.0
+MOST_ROWS = 400  # of others, by which marks are weighed
+_WITH = "with "
+
+
+def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str) -> list[Passed]:
+    """Return the marks that have something of their own to say, in the order of `SOURCES`."""
+    named = {_stem(word) for word in kind.split()}
+    implied = _find_implied(columns[each.column] for each in passed)
+    kept: list[Passed] = []
+    colours: set[str] = set()
+    for each in sorted(passed, key=lambda each: _order(columns[each.column], each)):
+        column = columns[each.column]
+        if column.source == NETWORK:
+            if column.text in implied or {_stem(w) for w in column.text.split()} <= named:
+                continue
+        elif column.colours:
+            if colours.issuperset(column.colours) or (
+                len(column.colours) > 1 and not colours.isdisjoint(column.colours)
+            ):
+                continue
+            colours.update(column.colours)
+        elif (column.source == PICTURE and kept) or (
+            column.source == SURROUNDINGS
+            and any(columns[other.column].source == SURROUNDINGS for other in kept)
+        ):
+            continue
+        kept.append(each)
+    return kept
+
+
+def weigh_marks(
+    passed: Sequence[Passed], shows: np.ndarray, own: np.ndarray, other: np.ndarray, seed: int
+) -> tuple[list[Passed], int]:
+    """Return the marks that are said, and how many of them are enough.
+
+    ``own`` and ``other`` are rows of ``shows``; of the others a sample is looked at.
+    """
+    if len(passed) < 2:
+        return list(passed), len(passed)
+    other = np.random.default_rng(seed).permutation(other)[:MOST_ROWS]
+    rows = np.concatenate([own, other])
+    X = shows[rows][:, [each.column for each in passed]].astype(np.float64)
+    y = np.arange(len(rows)) < len(own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FieldguideWarning)
+        concert = ConcertSelector(k=min(K, len(passed)), p1=1.0).fit(X, y)
+        weights = np.where(concert.flips_, 0.0, concert.weights_)
+        said = np.argsort(-weights, kind="stable")[:N_SAID]
+        said = said[weights[said] > 0]
+        if not len(said):
+            return list(passed[:1]), 1
+        chosen: list[int] = sorted(said.tolist())
+        additive = AdditiveKernelSelector("linear", C=C, mode="exact").fit(X[:, chosen], y)
+    return [passed[j] for j in chosen], int(np.count_nonzero(additive.weights_))
+
+
+def _order(column: Column, each: Passed) -> tuple[int, int, float, int]:
+    """Sort by source; pairs of colours first, traces of one last; then by how telling it is."""
+    form = 1
+    if column.source == SUBJECT:
+        is_trace = column.text.startswith(_WITH)
+        form = 0 if len(column.colours) > 1 else 3 if is_trace else 2 if column.part else 1
+    return SOURCES.index(column.source), form, -each.rise, each.column
+
+
+def _find_implied(columns: Iterable[Column]) -> set[str]:
+    """Return the network's words that another one, more special, implies."""
+    vocabulary = load_vocabulary()
+    place = {name: k for k, name in enumerate(vocabulary.names)}
+    words = [column.text for column in columns if column.source == NETWORK]
+    return {vocabulary.names[a] for word in words for a in find_above(place[word])}
+
+
+def _stem(word: str) -> str:
+    return word.casefold().rstrip("s")

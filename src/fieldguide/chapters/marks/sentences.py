@@ -1,0 +1,70 @@
+"""Marks as a person writes them: the one place that makes their sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from fieldguide.chapters.marks.pool import OWNER, PICTURE, SURROUNDINGS
+from fieldguide.chapters.marks.records import (
+    ImageMark,
+    Mark,
+    PairDifferences,
+    PairMarks,
+    PatternMark,
+)
+from fieldguide.guide.naming import listed
+
+N_APART, N_PAIR = 2, 3  # look-alikes that the sentence of a kind names; marks between two kinds
+NO_MARK = "No mark was found that can be named and holds for most of its specimens."
+NO_DIFFERENCE = "No difference was found that can be named and holds for most specimens."
+
+
+def say_numbers(mark: Mark | ImageMark | PatternMark, others: str) -> str:
+    """Say how often a mark holds: "in 21 of 24; in 3 of 24 robins"."""
+    n, m = f"{mark.of_own:,}", f"{mark.of_other:,}"
+    return f"in {mark.n_own:,} of {n}; in {mark.n_other:,} of {m} {others}"
+
+
+def say_marks(marks: Sequence[Mark]) -> str:
+    """Say marks in a row: "water bird, mostly white; often on blue; pictures: dark"."""
+    own = [m.words for m in marks if m.source not in (SURROUNDINGS, PICTURE)]
+    around = [m.words for m in marks if m.source == SURROUNDINGS]
+    picture = [m.words for m in marks if m.source == PICTURE]
+    parts = [
+        ", ".join(own),
+        f"often {listed(around)}" if around else "",
+        f"pictures: {', '.join(picture)}" if picture else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def say_kind(said: Sequence[Mark], apart: Sequence[PairMarks]) -> str:
+    """Say what tells a kind from others, and from its look-alikes; empty where nothing does."""
+    parts = [_begin(say_marks(said))]
+    named = [pair for pair in apart if pair.marks][:N_APART]
+    parts += [f"Unlike {pair.shown}: {say_marks(_few(pair))}" for pair in named]
+    return " ".join(f"{part}." for part in parts if part)
+
+
+def say_differences(found: PairDifferences, names: tuple[str, str]) -> str:
+    """Say what sets two kinds apart."""
+    sides = zip(names, (found.marks, found.other_marks), strict=True)
+    said = [f"{name}: {say_marks(marks[:N_PAIR])}." for name, marks in sides if marks]
+    return " ".join(said) or NO_DIFFERENCE
+
+
+def say_shown(marks: Iterable[ImageMark]) -> str:
+    """Say which marks an image shows."""
+    return ", ".join(mark.text for mark in marks if mark.is_shown)
+
+
+def say_unusual(text: str, source: str, n_specimens: int) -> str:
+    """Say that an image shows what no specimen of its kind does."""
+    verb = "shows" if source == OWNER else "is"
+    return f"none of the {n_specimens:,} specimens of this kind {verb} {text}"
+
+
+def _few(pair: PairMarks) -> tuple[Mark, ...]:
+    return pair.marks[:2]
+
+
+def _begin(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -80,8 +80,8 @@ MEASURES = (
     *(Measure(f"paler{w}", f"darker{w}", 5.0, "", w.strip()) for w in _WHERE),
     *(Measure(f"more vivid{w}", f"duller{w}", 5.0, "", w.strip()) for w in _WHERE),
     Measure("more patterned", "plainer", 1.0),
-    Measure("wider", "taller", 0.3),
-    Measure("fuller", "more branched", 0.07),
+    Measure("wider for its height", "taller for its width", 0.3),
+    Measure("fuller in outline", "more open in outline", 0.07),
 )
 
 

@@ -5,115 +5,115 @@ import dataclasses
 import io
 import re
 
-import numpy as np
 import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
 from fieldguide.chapters.marks.page import (
+    difference_lines,
+    image_lines,
     list_mark_pictures,
     marks_lines,
     show_image_marks,
     word_enough,
 )
 from fieldguide.chapters.marks.records import (
-    HeatPicture,
+    ImageMark,
     ImageMarks,
     KindMarks,
+    Mark,
+    MarkedSpecimen,
     MarksRecord,
-    SeenMark,
-    SeenMarks,
-    WindowMark,
-    WordMark,
+    NetworkClass,
+    PairDifferences,
+    PairMarks,
+    PatternMark,
 )
+from fieldguide.chapters.marks.sentences import NO_MARK
 from fieldguide.guide.answer import to_plain
 from fieldguide.site import Renderer, create_app, export_site
 
-ADDRESS = "pictures/marks/" + "0" * 32
+ADDRESS = "pictures/marks/" + "0" * 32 + ".png"
+ROBIN, WREN, JAY = "<b>robin</b> & co", "wren", "jay"
 
 
-def make_marks(kind):
-    places = (("centre", 0.3), ("whole", 0.1))
-    picture = f"{ADDRESS}.png"
+def make_marks(kind, other=WREN):
+    red = Mark(
+        "red above", "subject", False, 21, 24, 3, 48, ("red",), "above", 4,
+        specimens=(MarkedSpecimen(0, (0.25, 0.25, 0.75, 0.5)),),
+    )  # fmt: skip
+    bird = Mark("bird", "network", False, 24, 24, 10, 48, column=1)
+    no_bar = Mark("wing bar", "owner", True, 20, 24, 2, 24, column=2)
     return KindMarks(
         kind,
-        (
-            WindowMark("lynx", False, 0.4, places, 0.9, 0.4, ((0, "centre"),)),
-            WindowMark("bus", True, 0.2, (("top-left", 0.2),), 0.8, 0.5, ((0, "top-left"),)),
-        ),
-        (WordMark(7, False, 0.75, 5, picture), WordMark(9, True, 0.25, 4, picture)),
-        199,
-        ((2, 0.8), (5, 0.92), (9, 0.93)),
-        5,
-        (HeatPicture(0, f"{ADDRESS}.jpg", 288, 192),),
-    )  # fmt: skip
+        (bird, red),
+        1,
+        1,
+        (PairMarks(other, other.title(), 0.125, (no_bar,)), PairMarks(JAY, "Jay", 0.0, ())),
+        (PatternMark(ADDRESS, 5, 8, 8, 1, 16),),
+        (NetworkClass("house finch", 0.31),),
+        "Bird. Unlike Wren: not wing bar.",
+    )
 
 
 @pytest.fixture
 def marked(make_stand_in):
     """A guide of hostile names whose first kind has marks."""
-    names = ("<b>robin</b> & co", "wren", "jay")
+    names = (ROBIN, WREN, JAY)
     places = [(names[i % 3], ("bird",), (300, 200), f"{i}.jpg") for i in range(9)]
     guide = make_stand_in(places)
-    guide.marks_of[names[0]] = make_marks(names[0])
-    for suffix in ("png", "jpg"):
-        path = guide.folder / f"{ADDRESS}.{suffix}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (20, 10)).save(path)
+    guide.marks_of[ROBIN] = make_marks(ROBIN)
+    path = guide.folder / ADDRESS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (20, 10)).save(path)
     return guide
 
 
 def test_the_page_of_a_kind_shows_its_marks(marked):
     renderer = Renderer(marked, live=False)
-    html = renderer.page(renderer.book.kind("<b>robin</b> & co"))
-    assert '<p class="marks-sentence">lynx; not bus.</p>' in html
-    assert html.count('class="tile"') == 1  # what the kind lacks has no picture
-    assert "centre and whole picture" in html
-    assert "<i>not</i> bus" in html
-    assert "of the vote" in html
+    html = renderer.page(renderer.book.kind(ROBIN))
+    assert '<p class="marks-sentence">Bird. Unlike Wren: not wing bar.</p>' in html
+    assert "in 24 of 24; in 10 of 48 others" in html
+    assert "in 20 of 24; in 2 of 24 Wren" in html
+    assert "1 more mark" in html
+    assert "No difference that can be named" in html
+    assert f'src="../{ADDRESS}"' in html
+    assert "house finch 31%" in html
     assert '<image href="../pictures/00/00000000.s.jpg"' in html
     view = [float(v) for v in re.search(r'class="tile" viewBox="([^"]*)"', html)[1].split()]
     width, height = renderer.pictures([0])[0].thumbnail_size
-    side = 0.875 * 0.6 * min(width, height)
-    assert view == pytest.approx([(width - side) / 2, (height - side) / 2, side, side], abs=0.06)
-    assert "5 of 199 visual words are enough" in html
-    assert "Held-out score by number of words: 2 words 80%, 5 words 92%, 9 words 93%" in html
-    assert "the strongest tenth outlined" in html
+    side = 1.3 * 0.5 * width
+    middle = 0.5 * width, 0.375 * height
+    assert view[2] == view[3] == pytest.approx(min(side, height), abs=0.06)
+    assert view[0] + view[2] / 2 == pytest.approx(middle[0], abs=0.06)
     assert "<b>robin</b>" not in html
-    other = renderer.page(renderer.book.kind("wren"))
-    assert "Field marks" not in other
+    assert "What sets it apart" not in renderer.page(renderer.book.kind(WREN))
+
+
+def test_a_kind_without_marks_says_so(marked):
+    marked.marks_of[ROBIN] = dataclasses.replace(
+        make_marks(ROBIN), marks=(), n_said=0, n_enough=0, apart=(), patterns=(), sentence=""
+    )
+    renderer = Renderer(marked, live=False)
+    html = renderer.page(renderer.book.kind(ROBIN))
+    assert NO_MARK in html
+    assert "mark-list" not in html
 
 
 def test_marks_stand_on_the_first_page_of_a_kind_alone(make_stand_in):
-    guide = make_stand_in([("wren", ("bird",), (90, 60), f"{i}.jpg") for i in range(70)])
-    guide.marks_of["wren"] = dataclasses.replace(make_marks("wren"), words=(), heat=())
+    guide = make_stand_in([(WREN, ("bird",), (90, 60), f"{i}.jpg") for i in range(70)])
+    guide.marks_of[WREN] = dataclasses.replace(make_marks(WREN), patterns=(), apart=())
     renderer = Renderer(guide, live=True)
-    assert "Field marks" in renderer.page(renderer.book.kind("wren"))
-    assert "Field marks" not in renderer.page(renderer.book.kind("wren", 2))
-
-
-def test_a_kind_without_words_of_the_network_says_so(marked):
-    marked.marks_of["wren"] = dataclasses.replace(make_marks("wren"), windows=())
-    renderer = Renderer(marked, live=False)
-    html = renderer.page(renderer.book.kind("wren"))
-    assert "has no words for what it sees" in html
-    assert "Where its patterns are" in html
+    assert "What sets it apart" in renderer.page(renderer.book.kind(WREN))
+    assert "What sets it apart" not in renderer.page(renderer.book.kind(WREN, 2))
 
 
 def test_the_export_and_the_server_hold_every_picture_of_marks(guide, tmp_path):
     pictures = list_mark_pictures(guide)
-    assert len(pictures) > len(guide.kinds)
     export_site(guide, tmp_path / "site")
-    html = (
-        tmp_path / "site" / Renderer(guide, live=False).book.kind(guide.kinds[0].name)
-    ).read_text()
-    named = re.findall(r"pictures/marks/[0-9a-f]{32}\.(?:png|jpg)", html)
-    assert named
-    assert set(named) <= set(pictures)
     client = TestClient(create_app(guide), base_url="http://localhost")
     for address in pictures:
         assert (tmp_path / "site" / address).is_file()
-    for address in named:
         answer = client.get(f"/{address}")
         assert answer.status_code == 200
         with Image.open(io.BytesIO(answer.content)) as image:
@@ -121,19 +121,17 @@ def test_the_export_and_the_server_hold_every_picture_of_marks(guide, tmp_path):
 
 
 def test_identify_shows_the_marks_of_the_kind(guide):
-    specimen = guide.specimen(3)
     client = TestClient(create_app(guide), base_url="http://localhost")
-    data = (guide.folder / specimen.picture).read_bytes()
+    data = (guide.folder / guide.specimen(3).picture).read_bytes()
     marks = guide.identify([data])[0].parts["marks"]
-    assert [m.word for m in marks.windows] == [m.word for m in guide.marks(marks.kind).windows]
+    assert [m.text for m in marks.marks] == [m.words for m in guide.marks(marks.kind).said]
     html = client.post("/api/identify.html", files={"image": ("a.jpg", data, "image/jpeg")}).text
     shown = html[html.index('class="seen-marks"') :]
-    assert f"Because of {marks.because}." in shown
     found = re.findall(
         r'<img src="data:image/jpeg;base64,([^"]+)" width="(\d+)" height="(\d+)" alt="([^"]+)">',
         shown,
     )
-    assert len(found) == len(marks.windows) + 1  # and where its visual words are
+    assert len(found) == len(marks.marks) + len(marks.against_marks) > 0
     for source, width, height, alt in found:
         assert "our picture" in alt
         with Image.open(io.BytesIO(base64.b64decode(source))) as image:
@@ -145,60 +143,66 @@ def test_identify_without_marks_answers(marked):
     data = (marked.folder / marked.specimen(0).thumbnail).read_bytes()
     files = {"image": ("a.jpg", data, "image/jpeg")}
     assert client.post("/api/identify", files=files).json()["marks"] is None
-    assert "Marks of" not in client.post("/api/identify.html", files=files).text
+    assert "Field marks" not in client.post("/api/identify.html", files=files).text
 
 
-def test_because_names_what_is_shown_alone():
-    lynx, bus = make_marks("robin").windows
-    whole = dataclasses.replace(lynx, word="tabby", windows=(("whole", 0.4),))
-    box = (0.0, 0.0, 1.0, 1.0)
-    seen = SeenMarks(
-        "robin", (SeenMark(lynx, 0.9, True, box), SeenMark(whole, 0.7, True, box),
-                  SeenMark(dataclasses.replace(lynx, word="ox"), 0.1, False, box),
-                  SeenMark(bus, 0.9, True, box)), np.zeros((4, 4)),
-    )  # fmt: skip
-    marks = ImageMarks.from_seen(seen)
-    assert marks.because == "lynx (centre), tabby; no bus"
-    assert ImageMarks.from_seen(dataclasses.replace(seen, windows=())).because == ""
-    shown = show_image_marks(marks, Image.new("RGB", (9, 9)))
-    assert [tile.places for tile in shown.tiles[:2]] == [
-        "centre and whole picture",
-        "whole picture",
-    ]
-    assert shown.heat is None  # for there is none anywhere
+def make_seen():
+    def mark(text, is_shown, box=None):
+        return ImageMark(text, "subject", is_shown, 21, 24, 3, 48, box)
 
-
-def test_how_many_words_are_enough():
-    marks = make_marks("robin")
-    assert word_enough(marks) == (
-        "5 of 199 visual words are enough: by them, a held-out specimen of the kind scores above "
-        "one of another kind 92% of the time."
+    return ImageMarks(
+        "grey_robin",
+        "red above",
+        (mark("red above", True, (0.2, 0.1, 0.6, 0.4)), mark("plump", False)),
+        WREN,
+        (mark("darker", False),),
+        ("none of the 24 specimens of this kind is mostly blue",),
     )
-    one = dataclasses.replace(marks, enough=1, path=((1, 1.0),))
-    assert word_enough(one).startswith("1 of 199 visual words is enough: by it, ")
-    assert word_enough(dataclasses.replace(marks, enough=None, path=())) == ""
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_lines_of_a_terminal(width):
-    lines = marks_lines(make_marks("grey_robin"), width, full="#")
-    assert lines[0] == "grey robin: lynx; not bus"
-    bars = {line.split(",")[0].strip(): line.count("#") for line in lines if "#" in line}
-    assert bars["lynx"] == 2 * bars["not bus"] > 0
-    assert any(line.startswith("  word 7") for line in lines)
-    assert any(line.startswith("  not word 9") for line in lines)
-    assert all(len(line) <= width for line in lines if "#" in line)
-    empty = dataclasses.replace(make_marks("robin"), windows=(), words=(), enough=None)
-    assert marks_lines(empty, width)[-1].startswith("It has no marks")
+def test_what_a_picture_shows_and_lacks():
+    seen = make_seen()
+    assert image_lines(seen, lambda name: name.replace("_", " ")) == [
+        "marks of grey robin: red above",
+        "but not: plump",
+        "unlike wren, not seen: darker",
+        "unusual: none of the 24 specimens of this kind is mostly blue",
+    ]
+    shown = show_image_marks(seen, Image.new("RGB", (90, 60)), str.upper)
+    assert [each.numbers for each in shown.against] == ["in 21 of 24; in 3 of 48 WREN"]
+    assert {(each.tile.width, each.tile.height) for each in shown.seen} == {(120, 120)}
+
+
+def test_how_many_marks_are_enough():
+    marks = make_marks("robin")
+    assert word_enough(marks) == ""
+    two = dataclasses.replace(marks, n_said=2)
+    assert word_enough(two) == "1 of these 2 is enough to tell it from the others."
+
+
+def test_lines_of_a_terminal():
+    lines = marks_lines(make_marks("grey_robin"), spell=str.title)
+    assert lines[0] == "Grey_Robin: Bird. Unlike Wren: not wing bar."
+    assert "  bird       in 24 of 24; in 10 of 48 others" in lines
+    assert "From Wren, confused in 12% of cases" in lines
+    assert "  not wing bar  in 20 of 24; in 2 of 24 Wren" in lines
+    assert lines[-1] == "As the network sees it: house finch 31%"
+    marks = make_marks("robin")
+    both = PairDifferences(marks.marks, ())
+    told = difference_lines(both, ("Robin", "Wren"))
+    assert told[0] == "Robin: bird, red above."
+    assert told[2:5] == ["Robin", "  bird       in 24 of 24; in 10 of 48 Wren",
+                         "  red above  in 21 of 24; in 3 of 48 Wren"]  # fmt: skip
 
 
 def test_a_record_holds_everything():
     record = to_plain(MarksRecord.from_marks(make_marks("robin")))
-    assert list(record) == ["kind", "sentence", "windows", "words", "path", "enough"]
-    assert record["sentence"] == "lynx; not bus"
-    assert record["windows"][0]["windows"] == {"centre": 0.3, "whole": 0.1}
-    assert record["windows"][0]["specimens"] == [{"id": 0, "window": "centre"}]
-    assert record["windows"][1]["lacks"]
-    assert record["words"][1] == {"word": 9, "lacks": True, "weight": 0.25}
-    assert record["path"][-1] == {"words": 9, "score": 0.93}
-    assert record["enough"] == 5
+    assert list(record) == [
+        "kind", "sentence", "n_said", "n_enough", "marks", "apart", "network",
+    ]  # fmt: skip
+    assert record["sentence"] == "Bird. Unlike Wren: not wing bar."
+    assert record["marks"][1]["text"] == "red above"
+    assert record["marks"][1]["specimens"] == [{"id": 0, "box": [0.25, 0.25, 0.75, 0.5]}]
+    assert record["apart"][0]["other"] == WREN
+    assert record["apart"][0]["marks"][0]["text"] == "not wing bar"
+    assert record["network"] == [{"name": "house finch", "share": 0.31}]

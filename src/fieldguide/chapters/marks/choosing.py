@@ -25,8 +25,9 @@ N_FOLDS = 5
 LEAST_SHARE = 0.6  # of the kind
 LEAST_RATIO = 1.5  # to the share among the others
 MOST_ELSEWHERE = 0.3  # share of all other kinds: what more of them show is no mark
-CHANCE = 0.01
-CHANCE_MEASURE = 0.005  # of a threshold that was chosen too
+LEAST_COLOUR = 0.1  # share of the subject, or of its part, that can be seen
+CHANCE = 0.002  # some seventy measures are tried between two kinds
+PART_COST = 0.08
 
 
 class Measured(NamedTuple):
@@ -106,8 +107,8 @@ def compare_measures(
     """Return by which measures specimens differ from others: each with its sign and threshold.
 
     ``own`` and ``other`` are the rows of the two kinds. ``Passed.column`` is the place in
-    `MEASURES`. The threshold is that of all specimens, for new images. Of a colour that the
-    surroundings have more of too, nothing is said: it may be theirs.
+    `MEASURES`. The threshold is that of all specimens, for new images. Of a colour that is
+    hardly seen, or that the surroundings have more of too, nothing is said.
     """
     measures, around = measured
     own = own[np.isfinite(measures[own]).all(axis=1)]
@@ -123,7 +124,10 @@ def compare_measures(
         sign = 1 if medians[j] > 0 else -1
         if abs(medians[j]) < measure.least or (sign < 0 and not measure.less):
             continue
-        if measure.colour and lent[COLOURS.index(measure.colour)] >= measure.least / 2:
+        if measure.colour and (
+            np.median(measures[own, j]) < LEAST_COLOUR
+            or lent[COLOURS.index(measure.colour)] >= measure.least / 2
+        ):
             continue
         u, v = sign * measures[own, j], sign * measures[other, j]
         n_own = n_other = 0
@@ -134,9 +138,16 @@ def compare_measures(
             n_other += int((v[others_left] > cut).sum())
         passed = Passed(j, n_own, len(own), n_other, len(other))
         is_true = _tell_apart(n_own, len(own), n_other, len(other))
-        if is_true and _chance(passed) <= CHANCE_MEASURE:
+        if is_true and _chance(passed) <= CHANCE:
             found.append((passed, sign, sign * _choose_cut(u, v)))
-    return sorted(found, key=lambda each: (-each[0].rise, each[0].column))
+    # A part of the subject is named only where it tells clearly more than the whole.
+    return sorted(
+        found,
+        key=lambda each: (
+            -each[0].rise + (PART_COST if MEASURES[each[0].column].part else 0),
+            each[0].column,
+        ),
+    )
 
 
 def _tell_apart(x: Any, n: Any, y: Any, m: Any) -> Any:

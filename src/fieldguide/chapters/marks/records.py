@@ -41,8 +41,11 @@ class Mark:
 
     @property
     def words(self) -> str:
-        """The mark as it is said: "black above", "no red above"."""
-        return f"no {self.text}" if self.negated else self.text
+        """The mark as it is said: "black above", "no red above", "not mostly red"."""
+        if not self.negated:
+            return self.text
+        is_part = self.source == "subject" and self.colours and not self.text.startswith("mostly")
+        return f"{'no' if is_part else 'not'} {self.text}"
 
 
 @dataclass(frozen=True)

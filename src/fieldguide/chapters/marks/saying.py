@@ -37,13 +37,14 @@ _WITH = "with "
 def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str) -> list[Passed]:
     """Return the marks that have something of their own to say, in the order of `SOURCES`."""
     named = {_stem(word) for word in kind.split()}
+    passed = [each for each in passed if not _is_name(columns[each.column], named)]
     implied = _find_implied(columns[each.column] for each in passed)
     kept: list[Passed] = []
     colours: set[str] = set()
     for each in sorted(passed, key=lambda each: _order(columns[each.column], each)):
         column = columns[each.column]
         if column.source == NETWORK:
-            if column.text in implied or {_stem(w) for w in column.text.split()} <= named:
+            if column.text in implied:
                 continue
         elif column.colours:
             if colours.issuperset(column.colours) or (
@@ -93,6 +94,11 @@ def _order(column: Column, each: Passed) -> tuple[int, int, float, int]:
         is_trace = column.text.startswith(_WITH)
         form = 0 if len(column.colours) > 1 else 3 if is_trace else 2 if column.part else 1
     return SOURCES.index(column.source), form, -each.rise, each.column
+
+
+def _is_name(column: Column, named: set[str]) -> bool:
+    """Whether a word only says the name of the kind."""
+    return column.source == NETWORK and {_stem(word) for word in column.text.split()} <= named
 
 
 def _find_implied(columns: Iterable[Column]) -> set[str]:

@@ -12,7 +12,7 @@ from fieldguide.chapters.marks.records import (
 )
 from fieldguide.guide.naming import listed
 
-N_APART, N_PAIR = 2, 3  # look-alikes that the sentence of a kind names; marks between two kinds
+N_APART, N_PAIR = 2, 2  # look-alikes that the sentence of a kind names; marks between two kinds
 NO_MARK = "No mark was found that can be named and holds for most of its specimens."
 NO_DIFFERENCE = "No difference was found that can be named and holds for most specimens."
 
@@ -39,8 +39,11 @@ def say_marks(marks: Sequence[Mark]) -> str:
 def say_kind(said: Sequence[Mark], apart: Sequence[PairMarks]) -> str:
     """Say what tells a kind from others, and from its look-alikes; empty where nothing does."""
     parts = [_begin(say_marks(said))]
-    named = [pair for pair in apart if pair.marks][:N_APART]
-    parts += [f"Unlike {pair.shown}: {say_marks(_few(pair))}" for pair in named]
+    known = {mark.text for mark in said}
+    for pair in apart:
+        new = [mark for mark in pair.marks if mark.text not in known][:N_PAIR]
+        if new and len(parts) <= N_APART:
+            parts.append(f"Unlike {pair.shown}: {say_marks(new)}")
     return " ".join(f"{part}." for part in parts if part)
 
 
@@ -60,10 +63,6 @@ def say_unusual(text: str, source: str, n_specimens: int) -> str:
     """Say that an image shows what no specimen of its kind does."""
     verb = "shows" if source == OWNER else "is"
     return f"none of the {n_specimens:,} specimens of this kind {verb} {text}"
-
-
-def _few(pair: PairMarks) -> tuple[Mark, ...]:
-    return pair.marks[:2]
 
 
 def _begin(text: str) -> str:

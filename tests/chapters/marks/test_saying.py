@@ -1,0 +1,126 @@
+"""Which marks are said, and how."""
+
+import numpy as np
+
+from fieldguide.chapters.marks.choosing import Passed
+from fieldguide.chapters.marks.pool import Column
+from fieldguide.chapters.marks.records import ImageMark, Mark, PairDifferences, PairMarks
+from fieldguide.chapters.marks.saying import drop_repeats, weigh_marks
+from fieldguide.chapters.marks.sentences import (
+    NO_DIFFERENCE,
+    say_differences,
+    say_kind,
+    say_marks,
+    say_numbers,
+    say_shown,
+)
+
+COLUMNS = (
+    Column("crested", "owner"),
+    Column("animal", "network"),
+    Column("insect", "network"),
+    Column("butterfly", "network"),
+    Column("mostly red", "subject", ("red",)),
+    Column("with red", "subject", ("red",)),
+    Column("with blue", "subject", ("blue",)),
+    Column("black and red", "subject", ("black", "red")),
+    Column("red above", "subject", ("red",), "above"),
+    Column("of one colour", "subject"),
+    Column("on green", "surroundings"),
+    Column("on white", "surroundings"),
+    Column("dark", "picture"),
+)
+
+
+def keep(*texts, kind="robin"):
+    place = {column.text: j for j, column in enumerate(COLUMNS)}
+    passed = [Passed(place[text], 20 - i, 20, 0, 20) for i, text in enumerate(texts)]
+    return [COLUMNS[each.column].text for each in drop_repeats(passed, COLUMNS, kind)]
+
+
+def test_a_narrow_word_leaves_out_those_above_it():
+    assert keep("animal", "insect") == ["insect"]
+    assert keep("animal") == ["animal"]
+
+
+def test_the_name_of_the_kind_is_no_mark_and_implies_nothing():
+    assert keep("animal", "insect", "butterfly", kind="Butterflys") == ["insect"]
+    assert keep("insect", "butterfly", kind="painted butterfly") == ["insect"]
+
+
+def test_a_colour_is_said_once():
+    assert keep("with red", "mostly red", "red above") == ["mostly red"]
+    assert keep("red above", "with red") == ["red above"]
+    assert keep("with red", "black and red", "with blue") == ["black and red", "with blue"]
+
+
+def test_the_owner_comes_first_and_the_picture_only_alone():
+    listed = keep("dark", "on green", "with red", "insect", "crested", "on white")
+    assert listed == ["crested", "insect", "with red", "on green"]
+    assert keep("dark") == ["dark"]
+
+
+def draw_rows(seed=0):
+    """Two columns that together tell the first 20 rows from the others, and one of chance."""
+    rng = np.random.default_rng(seed)
+    shows = rng.random((220, 3)) < 0.1
+    shows[:20, :2] |= rng.random((20, 2)) < 0.8
+    shows[:20, 2] |= rng.random(20) < 0.62
+    return shows, np.arange(20), np.arange(20, 220)
+
+
+def test_what_votes_well_together_is_said():
+    shows, own, other = draw_rows()
+    passed = [
+        Passed(j, int(shows[own, j].sum()), 20, int(shows[other, j].sum()), 200) for j in range(3)
+    ]
+    said, n_enough = weigh_marks(passed, shows, own, other, 0)
+    assert {0, 1} <= {each.column for each in said}
+    assert 1 <= n_enough <= len(said)
+    assert weigh_marks(passed, shows, own, other, 0) == (said, n_enough)
+    assert weigh_marks(passed[:1], shows, own, other, 0) == (passed[:1], 1)
+    assert weigh_marks([], shows, own, other, 0) == ([], 0)
+
+
+def make(text, source="subject", n_own=21, n_other=3, **fields):
+    return Mark(text, source, fields.pop("negated", False), n_own, 24, n_other, 24, **fields)
+
+
+def test_a_sentence_reads_as_a_person_writes():
+    marks = [make("water bird", "network"), make("mostly white"), make("on blue", "surroundings")]
+    assert say_marks(marks) == "water bird, mostly white; often on blue"
+    assert say_marks([make("dark", "picture")]) == "pictures: dark"
+    assert say_numbers(marks[0], "robins") == "in 21 of 24; in 3 of 24 robins"
+
+
+def test_what_a_kind_lacks():
+    assert make("red above", colours=("red",), negated=True).words == "no red above"
+    assert make("mostly red", colours=("red",), negated=True).words == "not mostly red"
+    assert make("crested", "owner", negated=True).words == "not crested"
+
+
+def test_look_alikes_are_told_by_what_was_not_said_yet():
+    said = [make("mostly red")]
+    apart = [
+        PairMarks("b", "Cardinal", 0.1, (make("mostly red"), make("darker"))),
+        PairMarks("c", "Wren", 0.0, (make("mostly red"),)),
+        PairMarks("d", "Jay", 0.0, ()),
+        PairMarks("e", "Tit", 0.0, (make("black", negated=True, colours=("black",)),)),
+    ]
+    assert say_kind(said, apart) == "Mostly red. Unlike Cardinal: darker. Unlike Tit: no black."
+    assert say_kind([], apart[2:3]) == ""
+
+
+def test_two_kinds_side_by_side():
+    found = PairDifferences((make("darker"),), (make("paler"), make("with white")))
+    said = say_differences(found, ("Jay", "Tit"))
+    assert said == "Jay: darker. Tit: paler, with white."
+    assert say_differences(PairDifferences((), ()), ("Jay", "Tit")) == NO_DIFFERENCE
+
+
+def test_only_what_is_shown_is_said_of_a_picture():
+    marks = [
+        ImageMark(text, "subject", is_shown, 1, 1, 0, 1, None)
+        for text, is_shown in (("darker", True), ("plainer", False), ("with red", True))
+    ]
+    assert say_shown(marks) == "darker, with red"

@@ -63,6 +63,7 @@ PROBLEMS = (
     "second_look",
     "guide_tree",
     "subject_words",
+    "marks",
 )
 
 

@@ -55,6 +55,7 @@ def copy_guide(guide, target):
 def test_what_was_drawn_is_said(bugs):
     assert "red" in bugs.marks("red bug").sentence.lower()
     assert "blue" in bugs.marks("blue bug").sentence.lower()
+    assert bugs.marks("blue bug").colours == ("blue",)
     half = bugs.compare("half bug", "red bug").parts["marks"]
     assert any("blue" in mark.text for mark in half.marks)
     assert "marks" in bugs.compare("red bug", "blue bug").parts

@@ -52,6 +52,7 @@ def make_marks(kind, other=WREN):
         (PairMarks(other, other.title(), 0.125, (no_bar,)), PairMarks(JAY, "Jay", 0.0, ())),
         (PatternMark(ADDRESS, 5, 8, 8, 1, 16),),
         (NetworkClass("house finch", 0.31),),
+        ("red", "brown"),
         "Bird. Unlike Wren: not wing bar.",
     )
 
@@ -75,6 +76,7 @@ def test_the_page_of_a_kind_shows_its_marks(marked):
     assert '<p class="marks-sentence">Bird. Unlike Wren: not wing bar.</p>' in html
     assert "in 24 of 24; in 10 of 48 others" in html
     assert "in 20 of 24; in 2 of 24 Wren" in html
+    assert "Its colours: red and brown." in html
     assert "1 more mark" in html
     assert "No difference that can be named" in html
     assert f'src="../{ADDRESS}"' in html
@@ -182,7 +184,10 @@ def test_how_many_marks_are_enough():
 
 def test_lines_of_a_terminal():
     lines = marks_lines(make_marks("grey_robin"), spell=str.title)
-    assert lines[0] == "Grey_Robin: Bird. Unlike Wren: not wing bar."
+    assert lines[:2] == [
+        "Grey_Robin: Bird. Unlike Wren: not wing bar.",
+        "Its colours: red and brown.",
+    ]
     assert "  bird       in 24 of 24; in 10 of 48 others" in lines
     assert "From Wren, confused in 12% of cases" in lines
     assert "  not wing bar  in 20 of 24; in 2 of 24 Wren" in lines
@@ -198,7 +203,7 @@ def test_lines_of_a_terminal():
 def test_a_record_holds_everything():
     record = to_plain(MarksRecord.from_marks(make_marks("robin")))
     assert list(record) == [
-        "kind", "sentence", "n_said", "n_enough", "marks", "apart", "network",
+        "kind", "sentence", "colours", "n_said", "n_enough", "marks", "apart", "network",
     ]  # fmt: skip
     assert record["sentence"] == "Bird. Unlike Wren: not wing bar."
     assert record["marks"][1]["text"] == "red above"

@@ -5,7 +5,7 @@ import numpy as np
 from fieldguide.chapters.marks.choosing import Passed
 from fieldguide.chapters.marks.pool import Column
 from fieldguide.chapters.marks.records import ImageMark, Mark, PairDifferences, PairMarks
-from fieldguide.chapters.marks.saying import drop_repeats, weigh_marks
+from fieldguide.chapters.marks.saying import count_enough, drop_repeats
 from fieldguide.chapters.marks.sentences import (
     NO_DIFFERENCE,
     say_differences,
@@ -60,26 +60,20 @@ def test_the_owner_comes_first_and_the_picture_only_alone():
     assert keep("dark") == ["dark"]
 
 
-def draw_rows(seed=0):
-    """Two columns that together tell the first 20 rows from the others, and one of chance."""
-    rng = np.random.default_rng(seed)
-    shows = rng.random((220, 3)) < 0.1
-    shows[:20, :2] |= rng.random((20, 2)) < 0.8
-    shows[:20, 2] |= rng.random(20) < 0.62
-    return shows, np.arange(20), np.arange(20, 220)
-
-
-def test_what_votes_well_together_is_said():
-    shows, own, other = draw_rows()
-    passed = [
-        Passed(j, int(shows[own, j].sum()), 20, int(shows[other, j].sum()), 200) for j in range(3)
-    ]
-    said, n_enough = weigh_marks(passed, shows, own, other, 0)
-    assert {0, 1} <= {each.column for each in said}
-    assert 1 <= n_enough <= len(said)
-    assert weigh_marks(passed, shows, own, other, 0) == (said, n_enough)
-    assert weigh_marks(passed[:1], shows, own, other, 0) == (passed[:1], 1)
-    assert weigh_marks([], shows, own, other, 0) == ([], 0)
+def test_as_many_marks_are_enough_as_the_selection_needs():
+    """One that tells all apart is enough; two that tell half each are both needed."""
+    rng = np.random.default_rng(0)
+    own, other = np.arange(20), np.arange(20, 220)
+    shows = rng.random((220, 3)) < 0.05
+    shows[own, 0] = True
+    shows[other, 0] = False
+    shows[:10, 1] = shows[10:20, 2] = True
+    passed = [Passed(j, int(shows[own, j].sum()), 20, int(shows[other, j].sum()), 200)
+              for j in range(3)]  # fmt: skip
+    assert count_enough(passed, shows, own, other, 0) == 1
+    assert count_enough(passed[1:], shows, own, other, 0) == 2
+    assert count_enough(passed[:1], shows, own, other, 0) == 1
+    assert count_enough([], shows, own, other, 0) == 0
 
 
 def make(text, source="subject", n_own=21, n_other=3, **fields):

@@ -21,7 +21,7 @@ from fieldguide.chapters.marks.choosing import N_FOLDS, Measured, Passed, deal_f
 from fieldguide.chapters.marks.model import Marks, Said
 from fieldguide.chapters.marks.pool import SOURCES, Column, Observed, Pool, read_pool
 from fieldguide.chapters.marks.records import ImageMarks, NetworkClass, PatternMark
-from fieldguide.chapters.marks.saying import drop_repeats, weigh_marks
+from fieldguide.chapters.marks.saying import N_SAID, count_enough, drop_repeats
 from fieldguide.errors import GuideError
 from fieldguide.features import COLOURS, MEASURES
 from fieldguide.features.network import N_CLASSES
@@ -64,7 +64,8 @@ def build(work: Workspace) -> None:
     def choose(k: int) -> tuple[list[Passed], int]:
         kept = drop_repeats(model.find_passed(k), model.pool.columns, display_name(model.kinds[k]))
         own, other = np.flatnonzero(index == k), np.flatnonzero((index >= 0) & (index != k))
-        return weigh_marks(kept, model.pool.shows, own, other, work.seed)
+        chosen = kept[:N_SAID]
+        return chosen, count_enough(chosen, model.pool.shows, own, other, work.seed)
 
     for k, (chosen, n_enough) in enumerate(
         map_in_order(choose, range(len(members)), n_jobs=work.n_jobs)

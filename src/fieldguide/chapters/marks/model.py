@@ -42,7 +42,7 @@ from fieldguide.chapters.marks.records import (
 )
 from fieldguide.chapters.marks.saying import drop_repeats
 from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
-from fieldguide.features import MEASURES, SubjectMap
+from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
 from fieldguide.features.vocabulary import YES
 from fieldguide.guide.models import Models
@@ -51,6 +51,7 @@ from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import Kind
 
 N_PAIR_MARKS = 4
+N_COLOURS, LEAST_WEIGHT = 3, 0.4  # of the first colour's
 N_SHOWN = 4  # specimens of a mark
 SURELY = 0.9  # score of what is unusual
 N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
@@ -82,6 +83,19 @@ class Marks:
         """What the specimens of each kind and fold show."""
         return count_shows(self.pool.shows, self.index, self.folds)
 
+    @cached_property
+    def colours(self) -> dict[int, tuple[str, ...]]:
+        """The colours that are most characteristic of the subjects of each kind, by number."""
+        if self.pool.measured is None:
+            return {}
+        is_known = self.index >= 0
+        shares = np.maximum(self.pool.measured.measures[is_known, : len(COLOURS)], 0)
+        ranked, weights = rank_colours(shares, self.index[is_known])
+        return {
+            int(k): tuple(COLOURS[c] for c in _list_first(row))
+            for k, row in zip(ranked, weights, strict=True)
+        }
+
     def of_kind(
         self, kind: Kind, spell: Callable[[str], str], maps: np.ndarray | None
     ) -> KindMarks | None:
@@ -108,6 +122,7 @@ class Marks:
             apart,
             said.patterns,
             said.classes,
+            self.colours.get(k, ()),
             sentence,
         )
 
@@ -255,6 +270,12 @@ class _Places:
     def _shows(self, mark: Mark, i: int) -> bool:
         measures = None if self._pool.measured is None else self._pool.measured.measures[i]
         return _is_seen(mark, self._pool.shows[i], measures)
+
+
+def _list_first(weights: np.ndarray) -> list[int]:
+    """Return the places of the largest weights, those far below the first left out."""
+    first = np.argsort(-weights, kind="stable")[:N_COLOURS]
+    return [int(c) for c in first if weights[c] > LEAST_WEIGHT * weights.max() > 0]
 
 
 def _is_seen(mark: Mark, scores: np.ndarray, measures: np.ndarray | None) -> bool:

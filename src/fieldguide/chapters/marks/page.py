@@ -25,7 +25,7 @@ from fieldguide.chapters.marks.sentences import (
 from fieldguide.features.network import Box
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
-from fieldguide.site.phrases import Spell, count, percent
+from fieldguide.site.phrases import Spell, count, listed, percent
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class MarksOfKind:
     apart: list[ShownPair]
     patterns: list[tuple[PatternMark, str]]  # each with its numbers
     classes: tuple[NetworkClass, ...]
+    colours: str
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | 
         ],
         patterns=[(pattern, say_numbers(pattern, OTHERS)) for pattern in found.patterns],
         classes=found.classes,
+        colours=listed(found.colours),
     )
 
 
@@ -173,6 +175,8 @@ def word_enough(found: KindMarks) -> str:
 def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
     """Return the marks of a kind as lines of text."""
     lines = [f"{spell(found.kind)}: {found.sentence or NO_MARK}"]
+    if found.colours:
+        lines.append(f"Its colours: {listed(found.colours)}.")
     if found.marks:
         lines += ["", "From all other kinds", *_number_lines(found.marks, OTHERS)]
     for pair in found.apart:
@@ -182,8 +186,8 @@ def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
     if found.patterns:
         lines += ["", f"{count(len(found.patterns), 'pattern')} without a name: see its page."]
     if found.classes:
-        listed = ", ".join(f"{name} {percent(share)}" for name, share in found.classes)
-        lines += ["", f"As the network sees it: {listed}"]
+        classes = ", ".join(f"{name} {percent(share)}" for name, share in found.classes)
+        lines += ["", f"As the network sees it: {classes}"]
     return lines
 
 

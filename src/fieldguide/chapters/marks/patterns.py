@@ -1,7 +1,7 @@
 """Marks that have no name: small patterns, shown by windows of pictures.
 
-A picture shows a visual word when the word has a larger share of its windows than in three
-quarters of the pictures looked at. Whether that sets a kind apart is counted as for any other mark,
+A picture shows a visual word when the word has a larger share of its windows than usual: 1.25
+times the mean. Whether that sets a kind apart is counted as for any other mark,
 on folds that are left out. Words that are seen in the same pictures are one pattern: of those that
 pass, the most telling one stands for it.
 
@@ -32,7 +32,7 @@ SAMPLE, SAMPLE_SHARE = 160, 1 / 12  # specimens: so many, or this share of the c
 LEAST_EACH, MOST_EACH = 4, 10  # of a kind
 N_WORDS = 200
 N_PATTERNS, N_PATCHES = 3, 5
-SHOWN_ABOVE = 0.75  # quantile of a word's share over pictures
+SHOWN_ABOVE = 1.25  # times the mean share of a word over pictures
 ALIKE = 0.5  # correlation over pictures, from which on two words are one pattern
 
 
@@ -76,7 +76,7 @@ def find_patterns(
 ) -> list[list[Passed]]:
     """Return the words that set each kind apart from all others, the most telling first."""
     shares = np.stack([each.histogram(n_words)[:-1] for each in found])
-    shows = (shares > np.quantile(shares, SHOWN_ABOVE, axis=0)) & (shares > 0)
+    shows = shares > SHOWN_ABOVE * shares.mean(axis=0)
     counts = count_shows(shows, index, deal_folds(index, seed))
     n_kinds = len(counts.n)
     patterns = []

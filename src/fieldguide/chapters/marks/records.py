@@ -88,6 +88,7 @@ class KindMarks:
     apart: tuple[PairMarks, ...]  # from each of its look-alikes
     patterns: tuple[PatternMark, ...]
     classes: tuple[NetworkClass, ...]  # as the network sees it; () where it has other outputs
+    colours: tuple[str, ...]  # that its subjects have, the most characteristic first
     sentence: str  # the marks in words; empty where none was found
 
     @property
@@ -160,6 +161,7 @@ class MarksRecord:
 
     kind: str
     sentence: str
+    colours: tuple[str, ...]
     n_said: int
     n_enough: int
     marks: tuple[MarkRecord, ...]
@@ -173,6 +175,7 @@ class MarksRecord:
         return cls(
             found.kind,
             found.sentence,
+            found.colours,
             found.n_said,
             found.n_enough,
             list_records(found.marks),

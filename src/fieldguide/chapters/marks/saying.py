@@ -4,8 +4,9 @@ Left out are names of the kind itself, words that a narrower one implies ("anima
 "insect"), and all but one word about the same colour. What is around the subject comes after it,
 and what the picture is like is said only where there is nothing else.
 
-Of those that are left, :class:`~fieldguide.select.ConcertSelector` keeps the ones that vote well
-together for the kind. How many of them would be enough for a linear rule is how many
+Of those that are left the most telling are said, by the plain difference of the shares: on drawn
+specimens, whose marks are known, it names them better than the concert of votes does
+(``benchmarks/problems/marks.py``). How many would be enough for a linear rule is how many
 :class:`~fieldguide.select.AdditiveKernelSelector` gives a weight.
 """
 
@@ -25,12 +26,11 @@ from fieldguide.chapters.marks.pool import (
 )
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features.vocabulary import find_above, load_vocabulary
-from fieldguide.select import AdditiveKernelSelector, ConcertSelector
+from fieldguide.select import AdditiveKernelSelector
 
 N_SAID = 4
-K = 2  # at least so many vote
-C = 1.0
-MOST_ROWS = 400  # of others, by which marks are weighed
+C = 1.0  # of the selection
+MOST_ROWS = 400  # of others
 _WITH = "with "
 
 
@@ -61,30 +61,23 @@ def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str)
     return kept
 
 
-def weigh_marks(
-    passed: Sequence[Passed], shows: np.ndarray, own: np.ndarray, other: np.ndarray, seed: int
-) -> tuple[list[Passed], int]:
-    """Return the marks that are said, and how many of them are enough.
+def count_enough(
+    said: Sequence[Passed], shows: np.ndarray, own: np.ndarray, other: np.ndarray, seed: int
+) -> int:
+    """Return how many of the marks that are said are enough for a linear rule.
 
     ``own`` and ``other`` are rows of ``shows``; of the others a sample is looked at.
     """
-    if len(passed) < 2:
-        return list(passed), len(passed)
+    if len(said) < 2:
+        return len(said)
     other = np.random.default_rng(seed).permutation(other)[:MOST_ROWS]
     rows = np.concatenate([own, other])
-    X = shows[rows][:, [each.column for each in passed]].astype(np.float64)
-    y = np.arange(len(rows)) < len(own)
+    X = shows[rows][:, [each.column for each in said]].astype(np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FieldguideWarning)
-        concert = ConcertSelector(k=min(K, len(passed)), p1=1.0).fit(X, y)
-        weights = np.where(concert.flips_, 0.0, concert.weights_)
-        said = np.argsort(-weights, kind="stable")[:N_SAID]
-        said = said[weights[said] > 0]
-        if not len(said):
-            return list(passed[:1]), 1
-        chosen: list[int] = sorted(said.tolist())
-        additive = AdditiveKernelSelector("linear", C=C, mode="exact").fit(X[:, chosen], y)
-    return [passed[j] for j in chosen], int(np.count_nonzero(additive.weights_))
+        selector = AdditiveKernelSelector("linear", C=C, mode="exact")
+        selector.fit(X, np.arange(len(rows)) < len(own))
+    return int(np.count_nonzero(selector.weights_))
 
 
 def _order(column: Column, each: Passed) -> tuple[int, int, float, int]:

@@ -137,8 +137,9 @@ def weigh_additive(own: np.ndarray, other: np.ndarray) -> np.ndarray:
         warnings.simplefilter("ignore")
         selector = AdditiveKernelSelector("linear", C=1.0, mode="exact").fit(X, y)
     is_more = own.mean(axis=0) > other.mean(axis=0)
-    shares = np.where(selector.weights_ > 0, selector.weights_ * selector.spreads_, 0.0)
-    return np.where(is_more, np.nan_to_num(shares), 0.0)
+    is_chosen = selector.weights_ > 0
+    shares = np.where(is_chosen, selector.weights_ * np.where(is_chosen, selector.spreads_, 0), 0)
+    return np.where(is_more, shares, 0.0)
 
 
 WAYS = {

@@ -47,7 +47,7 @@ CALTECH = {
     "insect": "ant butterfly dragonfly mayfly",
     "butterfly": "butterfly",
     "dragonfly": "dragonfly",
-    "spider or scorpion": "scorpion tick",
+    "arachnid": "scorpion tick",
     "crustacean": "crab crayfish lobster",
     "crocodile": "crocodile crocodile_head",
     "turtle": "hawksbill",

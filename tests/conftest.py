@@ -10,6 +10,7 @@ from fieldguide.collection import Collection
 from fieldguide.guide import Guide
 from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages share)
     bare_guide,
+    build_once,
     empty_guide,
     guide,
     hostile_guide,
@@ -85,16 +86,13 @@ def blobs():
 
 
 @pytest.fixture(scope="session")
-def small_guide(blobs, tmp_path_factory) -> Guide:
+def small_guide(blobs, build_once) -> Guide:
     """A real guide of 24 simple pictures with kinds."""
-    images, kinds = blobs
-    collection = Collection.from_arrays(images, kinds, name="shapes")
-    return Guide.build(collection, tmp_path_factory.mktemp("guide") / "shapes", n_jobs=1)
+    return build_once("small", Collection.from_arrays(*blobs, name="shapes"), n_jobs=1)
 
 
 @pytest.fixture(scope="session")
-def worded_guide(blobs, tmp_path_factory) -> Guide:
-    """The same pictures, compared by visual words and colours."""
+def worded_guide(blobs, build_once) -> Guide:
+    """The same pictures, compared by visual words and colours, with a key that has a graph."""
     collection = Collection.from_arrays(*blobs, name="shapes")
-    out = tmp_path_factory.mktemp("worded") / "shapes"
-    return Guide.build(collection, out, features="words+color", n_jobs=1)
+    return build_once("worded", collection, features="words+color", key="relaxed", n_jobs=1)

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.cli import app
@@ -28,6 +28,11 @@ def run(*arguments, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
         [*FIELDGUIDE, *map(str, arguments)], capture_output=True, text=True, check=False, **options
     )
+
+
+def call(*arguments) -> Result:
+    """Run the command line in this process, which need not be started."""
+    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 def list_commands() -> list[str]:

@@ -7,8 +7,6 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fieldguide.cli import app
-from fieldguide.collection import Collection
-from fieldguide.guide import Guide
 from tests.cli.commands import load_cases
 
 WRITERS = {
@@ -27,29 +25,22 @@ for chapter in load_cases():
     OWN |= chapter.OWN
 
 
-@pytest.fixture(scope="module")
-def guide(blobs, tmp_path_factory) -> Guide:
-    out = tmp_path_factory.mktemp("targets") / "guide"
-    collection = Collection.from_arrays(*blobs, name="shapes")
-    return Guide.build(collection, out, features="words+color", key="relaxed", n_jobs=1)
-
-
 def write(name, folder, target):
     command = [str(folder) if word == "GUIDE" else word for word in WRITERS[name]]
     return CliRunner().invoke(app, [*command, str(target)])
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_twice_the_same_command(guide, tmp_path, name):
+def test_twice_the_same_command(worded_guide, tmp_path, name):
     target = tmp_path / name
-    assert write(name, guide.folder, target).exit_code == 0
+    assert write(name, worded_guide.folder, target).exit_code == 0
     first = target.read_bytes()
-    again = write(name, guide.folder, target)
+    again = write(name, worded_guide.folder, target)
     assert again.exit_code == 0, again.stderr
     assert target.read_bytes() == first
     assert os.listdir(tmp_path) == [name]
     target.write_bytes(b"")  # such as mktemp makes
-    assert write(name, guide.folder, target).exit_code == 0
+    assert write(name, worded_guide.folder, target).exit_code == 0
 
 
 @pytest.mark.parametrize("name", WRITERS)

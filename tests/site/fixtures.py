@@ -1,5 +1,6 @@
 """Guides to render, serve and export."""
 
+import fcntl
 import io
 import itertools
 from functools import cached_property
@@ -376,25 +377,45 @@ def empty_guide(make_stand_in):
 
 @pytest.fixture(scope="session")
 def specimens():
-    """A small collection with kinds and attributes."""
-    drawn = load_specimens(n_per_kind=3, size_px=96)
+    """A small collection with kinds and attributes: more than a page of them have eyes."""
+    drawn = load_specimens(n_per_kind=6, size_px=96)
+    chosen = [i for i, k in enumerate(drawn.target) if k % 5 in (0, 2)]
     return Collection.from_arrays(
-        drawn.images,
-        [drawn.target_names[k] for k in drawn.target],
-        attributes=drawn.attributes,
+        [drawn.images[i] for i in chosen],
+        [drawn.target_names[drawn.target[i]] for i in chosen],
+        attributes=drawn.attributes[chosen],
         attribute_names=drawn.attribute_names,
         name="drawn specimens",
     )
 
 
 @pytest.fixture(scope="session")
-def guide(specimens, tmp_path_factory):
-    """A small guide, built as any other."""
-    return Guide.build(specimens, tmp_path_factory.mktemp("guides") / "guide")
+def build_once(request, tmp_path_factory):
+    """Build a guide that no test changes, once for all workers of a run."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):  # that of a worker lies in the one of the run
+        folder = folder.parent
+
+    def build(name, collection, **settings):
+        out = folder / "guides" / name
+        out.parent.mkdir(exist_ok=True)
+        with open(out.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (out / "guide.json").exists():
+                Guide.build(collection, out, **settings)
+        return Guide.open(out)
+
+    return build
 
 
 @pytest.fixture(scope="session")
-def keyed_guide(tmp_path_factory):
+def guide(specimens, build_once):
+    """A small guide, built as any other."""
+    return build_once("drawn", specimens, features="looks")
+
+
+@pytest.fixture(scope="session")
+def keyed_guide(build_once):
     """A small guide whose key has a graph."""
     drawn = load_specimens(n_per_kind=3, size_px=64)
     kinds = [drawn.target_names[k] for k in drawn.target]
@@ -402,5 +423,4 @@ def keyed_guide(tmp_path_factory):
     collection = Collection.from_arrays(
         [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
     )
-    out = tmp_path_factory.mktemp("guides") / "keyed"
-    return Guide.build(collection, out, key="relaxed", features="color", marks=False)
+    return build_once("keyed", collection, key="relaxed", features="color", marks=False)

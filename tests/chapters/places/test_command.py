@@ -4,7 +4,7 @@ import json
 
 import pytest
 from PIL import Image
-from tests.cli.commands import list_commands, run
+from tests.cli.commands import call, list_commands, run
 from typer.testing import CliRunner
 
 from fieldguide.cli import app
@@ -37,25 +37,25 @@ def test_locate_tells_writes_and_compares(small_guide, image, tmp_path):
     assert all("score" in each for each in content["annotations"])
     subjects = [each for each in content["annotations"] if each["category_id"] == 2]
     found.write_text(json.dumps(content | {"annotations": subjects}))
-    same = run("locate", small_guide.folder, image, "--boxes", found)
+    same = call("locate", small_guide.folder, image, "--boxes", found)
     assert same.stdout.splitlines()[-1] == (
         "1 picture with boxes; AP at 0.5: 1.000, AP at 0.4: 1.000, CorLoc 1.000"
     )
-    asked = run("locate", small_guide.folder, image, "--kind", "square", "--json")
+    asked = call("locate", small_guide.folder, image, "--kind", "square", "--json")
     (record,) = json.loads(asked.stdout)
     assert record["places"]["kind"] == "square"
-    stored = run("locate", small_guide.folder, "--out", found)
+    stored = call("locate", small_guide.folder, "--out", found)
     assert "pictures are in" in stored.stdout
     assert len(json.loads(found.read_text())["images"]) > 6
-    (found,) = json.loads(run("locate", small_guide.folder, image, "--json").stdout)
-    (told,) = json.loads(run("identify", small_guide.folder, image, "--json").stdout)
+    (found,) = json.loads(call("locate", small_guide.folder, image, "--json").stdout)
+    (told,) = json.loads(call("identify", small_guide.folder, image, "--json").stdout)
     assert told["answer"]["places"] == found["places"]
     x0, y0, x1, y1 = found["places"]["places"][0]["box"]
     assert 0 <= x0 < x1 <= 1
     assert 0 <= y0 < y1 <= 1
     for wrong, message in (("--kind", "No kind of this"), ("--boxes", "There are no boxes")):
-        refused = run("locate", small_guide.folder, image, wrong, "nothing")
-        assert refused.returncode == 2
+        refused = call("locate", small_guide.folder, image, wrong, "nothing")
+        assert refused.exit_code == 2
         assert message in refused.stderr
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import KeyPath
 
-SCHEMA = 1  # raise it when a field is renamed, removed or means something else
+SCHEMA = 2  # raise it when a field is renamed, removed or means something else
 N_DIGITS = 4  # of every fraction in plain data
 PAGE_ONLY = {"plain": False}  # metadata of a field that plain data leaves out
 
@@ -59,7 +59,7 @@ class Answer:
     'wren'
     >>> plain = answer.to_plain()
     >>> plain["schema"], plain["kinds"], plain["path"]
-    (1, [{'name': 'wren', 'probability': 0.9123}], None)
+    (2, [{'name': 'wren', 'probability': 0.9123}], None)
     """
 
     kinds: Annotated[

@@ -193,7 +193,13 @@ def list_records(marks: tuple[Mark, ...]) -> tuple[MarkRecord, ...]:
 
 
 _RED_CAP = ImageMark("red above", "subject", True, 23, 24, 51, 744, (0.31, 0.2, 0.66, 0.41))
+_DARKER = ImageMark("darker", "subject", False, 20, 24, 5, 24, (0.31, 0.2, 0.66, 0.84))
 EXAMPLE = ImageMarks(
-    "wren", "red above", (_RED_CAP,), "robin", (), ("no other specimen of this kind is blue",)
+    kind="wren",
+    because="red above",
+    marks=(_RED_CAP,),
+    against="robin",
+    against_marks=(_DARKER,),
+    unusual=("none of the 24 specimens of this kind is mostly blue",),
 )
 """What docs/answer.md shows."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide
 
 N_BORDER = 8
+_CERTAIN = 0.95  # probability from which on an answer is not in doubt
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class KindPair:
     kind: str
     other: str
     n_taken: int  # specimens of the first that the key takes for the second, held out
-    of_kind: int
+    of_kind: int  # specimens of the first that it was asked about
     n_other_taken: int  # specimens of the second that it takes for the first
-    of_other: int
+    of_other: int  # specimens of the second that it was asked about
     border: tuple[int, ...]  # specimens of both: taken for the other, the surest first; in doubt
     # What optional chapters say, by their name; one that says nothing is not there.
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
@@ -43,9 +44,9 @@ def compare_kinds(guide: "Guide", models: Models, kind: Kind, other: Kind) -> Ki
         kind.name,
         other.name,
         sum(each.answer == other.name for each in own),
-        len(own),
+        sum(each.answer is not None for each in own),
         sum(each.answer == kind.name for each in others),
-        len(others),
+        sum(each.answer is not None for each in others),
         find_border([(own, other.name), (others, kind.name)]),
         {name: part for name, part in parts.items() if part is not None},
     )
@@ -53,12 +54,13 @@ def compare_kinds(guide: "Guide", models: Models, kind: Kind, other: Kind) -> Ki
 
 def find_border(sides: Sequence[tuple[Sequence[Specimen], str]]) -> tuple[int, ...]:
     """Return the specimens that the key takes for the other kind, the surest first, then those
-    that it is least sure of; a side is the specimens of a kind and the name of the other."""
+    that it is in doubt of, the least sure first; a side is the specimens of a kind and the name of
+    the other."""
     taken, doubtful = [], []
     for own, other in sides:
         for each in own:
             if each.answer == other:
                 taken.append((-(each.sure or 0.0), each.id))
-            elif each.sure is not None:
+            elif each.sure is not None and each.sure < _CERTAIN:
                 doubtful.append((each.sure, each.id))
     return tuple([i for _, i in (*sorted(taken), *sorted(doubtful))][:N_BORDER])

@@ -6,13 +6,16 @@ server and in a static export::
     index.html  kinds.html  search.html  identify.html  about.html  404.html
     key.html                                in a guide whose key has a graph
     words.html                              in a guide with visual words
+    compare.html                            in a guide with two kinds or more
     branch/12.html  branch/12-2.html        the second page of its specimens
     kind/robin.html  kind/robin-2.html
     word/spotted.html  word/spotted-2.html
+    pair/robin--wren.html                   two look-alikes, in the order of the kinds
     specimen/7.html
 
 A kind or a word may itself be called *robin-2*: first pages take their addresses before any second
 page does, and a second page whose address is taken gets one more hyphen (``kind/robin--2.html``).
+So does a pair whose address is taken.
 """
 
 import re
@@ -37,8 +40,8 @@ _SAFE_SLUG = re.compile(r"\w[\w.\-]{0,120}")
 class Page:
     """What an address shows."""
 
-    form: str  # a template's name: "index", "branch", "kind", "word", "specimen", …
-    key: int = 0  # the branch, specimen, or position of the kind or word
+    form: str  # a template's name: "index", "branch", "kind", "word", "pair", "specimen", …
+    key: int = 0  # the branch, specimen, or position of the kind, word or pair
     number: int = 1  # which page of its specimens, from 1
 
 
@@ -49,11 +52,17 @@ class AddressBook:
     ----------
     guide : Guide
         Only its branches, kinds, words, couplets, visual words and number of specimens are read.
+
+    Attributes
+    ----------
+    pairs : list of (str, str)
+        Names of look-alikes that have a page together, each pair once.
     """
 
     def __init__(self, guide: "Guide") -> None:
         self._single = _SINGLE + (("key",) if guide.couplets else ())
         self._single += ("words",) if guide.visual_words else ()
+        self._single += ("compare",) if len(guide.kinds) > 1 else ()
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
@@ -62,9 +71,16 @@ class AddressBook:
         slugs = make_slugs([word for word, _, _ in guide.words])
         counts = [count for _, count, _ in guide.words]
         self._word_addresses = _name_pages("word", list(zip(slugs, counts, strict=True)))
+        self.pairs = _pair_up(guide)
+        self._pair_addresses = self._name_pairs()
+        named = (
+            ("kind", self._kind_addresses),
+            ("word", self._word_addresses),
+            ("pair", [[address] for address in self._pair_addresses.values()]),
+        )
         self._named_pages = {
             address: Page(form, k, number)
-            for form, pages in (("kind", self._kind_addresses), ("word", self._word_addresses))
+            for form, pages in named
             for k, addresses in enumerate(pages)
             for number, address in enumerate(addresses, start=1)
         }
@@ -104,6 +120,10 @@ class AddressBook:
         """Whether the guide has a page of that word."""
         return name in self._word_positions
 
+    def pair(self, kind: str, other: str) -> str:
+        """Address of the page of two look-alikes, whichever is named first."""
+        return self._pair_addresses[frozenset((kind, other))]
+
     def specimen(self, i: int) -> str:
         """Address of the page of a specimen."""
         return f"specimen/{i}.html"
@@ -121,6 +141,15 @@ class AddressBook:
             if self._holds(page) and self._write(page) == address:
                 return page
         raise KeyError(address)
+
+    def _name_pairs(self) -> dict[frozenset[str], str]:
+        """Addresses of all pairs, no two alike even where case does not count."""
+        taken: set[str] = set()
+        addresses = {}
+        for pair in self.pairs:
+            stems = [self.kind(name)[len("kind/") : -len(".html")] for name in pair]
+            addresses[frozenset(pair)] = f"pair/{_claim('--'.join(stems), '', taken)}.html"
+        return addresses
 
     def _holds(self, page: Page) -> bool:
         if page.form == "specimen":
@@ -142,6 +171,17 @@ def n_pages(n_specimens: int) -> int:
 def href(address: str) -> str:
     """Write an address as it stands in a link."""
     return quote(address, safe="/~")
+
+
+def _pair_up(guide: "Guide") -> list[tuple[str, str]]:
+    """Pairs of look-alikes, each once, in the order of the kinds."""
+    places = {kind.name: k for k, kind in enumerate(guide.kinds)}
+    alike = {
+        tuple(sorted((places[kind.name], places[other])))
+        for kind in guide.kinds
+        for other, _ in kind.look_alikes
+    }
+    return [(guide.kinds[a].name, guide.kinds[b].name) for a, b in sorted(alike)]
 
 
 def _name_pages(form: str, named: Sequence[tuple[str, int]]) -> list[list[str]]:

@@ -1,10 +1,11 @@
 """What optional chapters add to the pages: each has a module ``page`` in its folder.
 
-Its ``PAGE`` is a :class:`ChapterPage`. Beside it may lie ``kind.html`` and ``answer.html``, each
-with a macro ``section``, and ``style.css``, which the pages of kinds and *identify* link to.
+Its ``PAGE`` is a :class:`ChapterPage`. Beside it may lie ``kind.html``, ``pair.html`` and
+``answer.html``, each with a macro ``section``, and ``style.css``, which the pages of kinds, of two
+kinds and *identify* link to.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from PIL import Image
 
 from fieldguide.chapters import OPTIONAL
+from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
 from fieldguide.site.pictures import PictureBook
 
@@ -39,6 +41,10 @@ class ChapterPage:
         """Return what kind.html of the chapter shows of a kind; None where it shows nothing."""
         return None
 
+    def show_pair(self, guide: "Guide", pair: KindPair, pictures: PictureBook) -> Any:
+        """Return what pair.html of the chapter shows of two kinds; None where it shows nothing."""
+        return None
+
     def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
         """Return outlines to draw over specimens on a plate."""
         return {}
@@ -54,6 +60,14 @@ class ChapterPage:
     def word_answer(self, guide: "Guide", record: Any) -> list[str]:
         """Return the lines of a terminal for its part of an answer."""
         return []
+
+    def word_pair(self, guide: "Guide", pair: KindPair) -> list[str]:
+        """Return the lines of a terminal for what sets two kinds apart."""
+        return []
+
+    def record_pair(self, guide: "Guide", pair: KindPair) -> Any:
+        """Return what sets two kinds apart as a record for plain data, or None."""
+        return None
 
     def list_pictures(self, guide: "Guide") -> list[str]:
         """Return the addresses of the pictures that it shows and that are no specimen's."""
@@ -82,6 +96,14 @@ def list_assets() -> dict[str, Path]:
 def list_styles() -> tuple[str, ...]:
     """Return the chapters that have a style sheet."""
     return tuple(name for name in OPTIONAL if (chapter_folder(name) / "style.css").is_file())
+
+
+def outline_specimens(guide: "Guide", ids: Sequence[int]) -> dict[int, Outline]:
+    """Return the outlines that chapters draw over specimens."""
+    outlines: dict[int, Outline] = {}
+    for page in list_pages().values():
+        outlines |= page.outline_specimens(guide, ids)
+    return outlines
 
 
 def list_chapter_pictures(guide: "Guide") -> list[str]:

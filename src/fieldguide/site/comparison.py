@@ -1,14 +1,17 @@
-"""Two trees side by side as a page of one file: pairs of branches, and what moved, in pictures."""
+"""Two trees, or two kinds, side by side as a page of one file with its pictures inside."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fieldguide.guide.compare import Comparison, Pair, word_comparison
+from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Specimen
-from fieldguide.site.chapter_pages import ASSETS
+from fieldguide.site.addresses import AddressBook
+from fieldguide.site.chapter_pages import list_assets, list_styles
+from fieldguide.site.pairs import show_pair
 from fieldguide.site.phrases import alternative_text, tree_name
-from fieldguide.site.pictures import embed_picture
+from fieldguide.site.pictures import EmbeddedPictures, embed_picture
 from fieldguide.site.render import make_environment
 
 if TYPE_CHECKING:
@@ -31,11 +34,11 @@ class Way:
 
 def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> str:
     """Return a page, in one file, that compares the trees of two guides."""
-    sheet = (ASSETS / "style.css").read_text(encoding="utf-8")
     return (
-        make_environment(first.shown_name)
-        .get_template("compare.html")
+        make_environment(first.shown_name, alone=True)
+        .get_template("two_trees.html")
         .render(
+            form="two-trees",
             first=first,
             second=second,
             names=[tree_name(guide.about) for guide in (first, second)],
@@ -45,14 +48,30 @@ def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> 
             ways=list(_ways(first, second, comparison)),
             n_ways=len(comparison.moves),
             share=share_kept,
-            sheet=sheet,
+            sheet=_join_sheets(),
         )
+    )
+
+
+def compare_kinds_on_page(guide: "Guide", pair: KindPair) -> str:
+    """Return a page, in one file, of two kinds side by side."""
+    pictures = EmbeddedPictures(guide, AddressBook(guide))
+    page = show_pair(guide, pair, pictures, address=lambda name: "")
+    return (
+        make_environment(guide.shown_name, alone=True)
+        .get_template("pair.html")
+        .render(form="pair", root="", guide=guide, sheet=_join_sheets(), **vars(page))
     )
 
 
 def share_kept(pair: Pair) -> float:
     """Return what both branches of a pair hold, of what either does."""
     return pair.n_both / max(pair.n_first + pair.n_second - pair.n_both, 1)
+
+
+def _join_sheets() -> str:
+    names = ("style.css", *(f"{name}.css" for name in list_styles()))
+    return "\n".join(list_assets()[name].read_text(encoding="utf-8") for name in names)
 
 
 def _ways(first: "Guide", second: "Guide", comparison: Comparison) -> Iterable[Way]:

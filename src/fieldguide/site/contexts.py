@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, Kind, Specimen, VisualWord
 from fieldguide.site.answers import ShownAnswer
 from fieldguide.site.chapter_pages import Outline
@@ -69,6 +70,46 @@ class KindPage:
     chapters: list[tuple[str, Any]]  # the chapter, and what its kind.html shows
     way: list[tuple[int, Side, Side]]  # couplet, side to take, side to leave
     listing: Listing
+
+
+@dataclass(frozen=True)
+class PairSide:
+    """One of two kinds."""
+
+    kind: Kind
+    address: str  # "" where its page is elsewhere
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A form by which two kinds are chosen, and what it begins with."""
+
+    kinds: tuple[Kind, ...]
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class PairPage:
+    """pair.html: two look-alikes, or any two kinds on the server (compare.html?a=…&b=…)."""
+
+    pair: KindPair
+    sides: tuple[PairSide, PairSide]
+    outlines: dict[int, Outline]  # by specimen
+    chapters: list[tuple[str, Any]]  # the chapter, and what its pair.html shows
+    confusion: str
+    border: list[tuple[Picture, str]]  # each with what the key says
+    chooser: Chooser | None = None  # on the server alone
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    """compare.html."""
+
+    chooser: Chooser | None  # on the server alone
+    refusal: str  # why what was chosen cannot be compared
+    pairs: list[tuple[Kind, list[Kind]]]  # each kind with those that it has a page with
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fieldguide.guide.naming import display_name, listed
-from fieldguide.guide.views import Branch, Found, KeyPath, Term
+from fieldguide.guide.pairs import KindPair
+from fieldguide.guide.views import Branch, Found, KeyPath, Specimen, Term
 
 # How a kind is written: ``Guide.shown_name``.
 Spell = Callable[[str], str]
@@ -174,6 +175,40 @@ def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) 
     names = [spell(kind) for kind in group]
     more = [f"{len(names) - 6} more"] if len(names) > 6 else []
     return f"Nine times in ten it is one of {listed(names[:6] + more)}."
+
+
+def word_confusion(pair: KindPair, spell: Spell = display_name) -> str:
+    """Say how often the key takes one of two kinds for the other.
+
+    Examples
+    --------
+    >>> word_confusion(KindPair("robin", "wren", 3, 24, 0, 20, ()))
+    'Held out, the key takes 3 of 24 specimens of robin for wren, and none of 20 of wren for robin.'
+    """
+    kind, other = spell(pair.kind), spell(pair.other)
+    if not pair.of_kind + pair.of_other:
+        return "The key was not asked about their specimens."
+    if not pair.n_taken + pair.n_other_taken:
+        asked = count(pair.of_kind, "specimen")
+        return (
+            f"Held out, the key never takes one for the other: it was asked about {asked} of "
+            f"{kind} and {pair.of_other:,} of {other}."
+        )
+    n, m = (f"{n:,}" if n else "none" for n in (pair.n_taken, pair.n_other_taken))
+    return (
+        f"Held out, the key takes {n} of {count(pair.of_kind, 'specimen')} of {kind} for {other}, "
+        f"and {m} of {pair.of_other:,} of {other} for {kind}."
+    )
+
+
+def word_doubt(specimen: Specimen, spell: Spell = display_name) -> str:
+    """Say what the key says of a specimen: "the key says wren, 48% sure"."""
+    if specimen.answer is None:
+        return "the key was not asked"
+    sure = "" if specimen.sure is None else f", {percent(specimen.sure)} sure"
+    if specimen.answer == specimen.kind:
+        return f"the key agrees{sure}"
+    return f"the key says {spell(specimen.answer)}{sure}"
 
 
 def word_others(others: Mapping[str, int]) -> str:

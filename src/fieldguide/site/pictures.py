@@ -3,7 +3,7 @@
 import base64
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +112,15 @@ class PictureBook:
         return tuple(sorted(shown, key=rank)[:_N_WORDS])
 
 
+class EmbeddedPictures(PictureBook):
+    """The pictures of a page that stands alone: small, inside of it, and leading to no page."""
+
+    def _gather(self, specimen: Specimen) -> Picture:
+        shown = super()._gather(specimen)
+        source, size = embed_picture(self._guide.folder, specimen), shown.thumbnail_size
+        return replace(shown, address="", thumbnail=source, picture=source, picture_size=size)
+
+
 def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
     """Size of a picture that was reduced, never enlarged, to ``most_px`` on its longer side."""
     width, height = specimen.width, specimen.height
@@ -119,15 +128,17 @@ def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
-def embed_picture(folder: Path, specimen: Specimen, size_px: tuple[int, int]) -> str:
-    """Return a thumbnail, cut to a size, as a data address: for files that stand alone."""
+def embed_picture(folder: Path, specimen: Specimen, size_px: tuple[int, int] | None = None) -> str:
+    """Return a thumbnail, whole or cut to a size, as a data address: for files that stand alone."""
     root = (Path(folder) / "pictures").resolve()
     path = (Path(folder) / specimen.thumbnail).resolve()
     try:
         if not path.is_relative_to(root):
             raise OSError("it lies outside the guide")
         with Image.open(path) as image:
-            cut = ImageOps.fit(image.convert("RGB"), size_px, Image.Resampling.LANCZOS)
+            cut = image.convert("RGB")
+            if size_px is not None:
+                cut = ImageOps.fit(cut, size_px, Image.Resampling.LANCZOS)
     except OSError as error:
         raise GuideError(
             f"The picture {specimen.thumbnail!r} of the guide cannot be used ({error}); build the "

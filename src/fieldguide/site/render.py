@@ -22,16 +22,23 @@ from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
 from fieldguide.site.answers import ShownAnswer, show_answer
-from fieldguide.site.chapter_pages import Outline, chapter_folder, list_pages, list_styles
+from fieldguide.site.chapter_pages import (
+    chapter_folder,
+    list_pages,
+    list_styles,
+    outline_specimens,
+)
 from fieldguide.site.contexts import (
     AboutPage,
     BranchPage,
+    ComparePage,
     HomePage,
     IdentifyPage,
     KeyPage,
     KindPage,
     KindsPage,
     Listing,
+    PairPage,
     ResultsPage,
     SearchPage,
     SpecimenPage,
@@ -42,6 +49,7 @@ from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets
 from fieldguide.site.index import sections
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.navigation import search_link, show_choices, show_terms
+from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
@@ -136,6 +144,21 @@ class Renderer:
         )
         return self._fill("results", ResultsPage(query, found, "", terms, notes, choices, listing))
 
+    def compare(self, kind: str, other: str) -> str:
+        """Render two kinds side by side, or the form to choose them with the reason why not;
+        KeyError in a guide that has no two kinds."""
+        self.book.find("compare.html")
+        chooser, refusal = make_chooser(self.guide, kind, other), ""
+        if kind and other:
+            try:
+                pair = self.guide.compare(kind, other)
+            except FieldguideError as error:
+                refusal = str(error)
+            else:
+                page = show_pair(self.guide, pair, self.pictures, self.book.kind, chooser)
+                return self._fill("pair", page)
+        return self._fill("compare", ComparePage(chooser, refusal, []))
+
     def identify(self, asked: ShownAnswer | None = None, refusal: str = "") -> str:
         """Render the *identify* page with an answer, or with the reason why there is none."""
         return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal))
@@ -200,7 +223,7 @@ class Renderer:
         return KindPage(
             kind=kind,
             plate=self.pictures(kind.exemplars[:7]) if first else [],
-            outlines=self._outline(kind.exemplars[:7]) if first else {},
+            outlines=outline_specimens(self.guide, kind.exemplars[:7]) if first else {},
             look_alikes=[
                 (self._kinds[name], share, self.pictures(self._kinds[name].exemplars[:2]))
                 for name, share in (kind.look_alikes if first else ())
@@ -217,6 +240,17 @@ class Renderer:
                 lambda number: self.book.kind(kind.name, number),
             ),
         )
+
+    def _show_compare(self, page: Page) -> ComparePage:
+        if self.live:
+            return ComparePage(make_chooser(self.guide), "", [])
+        return ComparePage(None, "", list_pairs(self.guide, self.book))
+
+    def _show_pair(self, page: Page) -> PairPage:
+        kind, other = self.book.pairs[page.key]
+        chooser = make_chooser(self.guide, kind, other) if self.live else None
+        pair = self.guide.compare(kind, other)
+        return show_pair(self.guide, pair, self.pictures, self.book.kind, chooser)
 
     def _show_specimen(self, page: Page) -> SpecimenPage:
         i = page.key
@@ -289,13 +323,6 @@ class Renderer:
 
     # The parts they share.
 
-    def _outline(self, ids: Sequence[int]) -> dict[int, Outline]:
-        """Return the outlines that chapters draw over specimens."""
-        outlines: dict[int, Outline] = {}
-        for page in list_pages().values():
-            outlines |= page.outline_specimens(self.guide, ids)
-        return outlines
-
     def _list_chapters(self, kind: Kind) -> list[tuple[str, Any]]:
         """Return what each chapter shows of a kind."""
         pages = list_pages().items()
@@ -333,8 +360,11 @@ class Renderer:
         )
 
 
-def make_environment(spell: phrases.Spell) -> Environment:
-    """Return the templates, with the turns of phrase that they use; kinds are spelled as told."""
+def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environment:
+    """Return the templates, with the turns of phrase that they use; kinds are spelled as told.
+
+    A page that stands alone has its pictures inside, and its addresses are those of data.
+    """
     environment = Environment(
         loader=ChoiceLoader(
             [
@@ -349,7 +379,7 @@ def make_environment(spell: phrases.Spell) -> Environment:
         auto_reload=False,
     )
     environment.filters.update(
-        href=href,
+        href=str if alone else href,
         named=spell,
         percent=phrases.percent,
         word_stability=phrases.word_stability,
@@ -361,5 +391,7 @@ def make_environment(spell: phrases.Spell) -> Environment:
         close_call=phrases.is_close_call,
         moment=phrases.moment,
     )
-    environment.globals.update(counted=phrases.count, chapter_styles=list_styles())
+    environment.globals.update(
+        counted=phrases.count, chapter_styles=list_styles(), alone=alone, no_border=NO_BORDER
+    )
     return environment

@@ -4,6 +4,7 @@
 
     GET  /                    the home page; every page at the address that it has in an export
     GET  /search.html?q=…     what fits a query; ``page`` is the page of a long list
+    GET  /compare.html?a=…    two kinds, ``a`` and ``b``, side by side
     GET  /assets/…            style and scripts
     GET  /pictures/…          pictures that the guide lists, and nothing else
     POST /identify.html       multipart field ``image`` -> the page with the answer in it
@@ -201,6 +202,7 @@ class _Edition:
         self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
         self.page = lru_cache(maxsize=256)(self.renderer.page)
         self.results = lru_cache(maxsize=64)(self.renderer.results)
+        self.compare = lru_cache(maxsize=64)(self.renderer.compare)
 
     def identify(self, data: bytes) -> dict[str, Any]:
         return self.guide.identify([data])[0].to_plain()
@@ -255,11 +257,15 @@ class _Site:
 
     def page(self, request: Request) -> Response:
         address = request.path_params["address"] or "index.html"
-        query = request.query_params.get("q", "").strip() if address == "search.html" else ""
+        asked = request.query_params
+        query = asked.get("q", "").strip() if address == "search.html" else ""
+        kinds = [asked.get(name, "") for name in "ab"] if address == "compare.html" else []
         edition = self.edition()
         try:
             if query:
                 html = edition.results(query, _read_number(request, "page", 1) or 0)
+            elif any(kinds):
+                html = edition.compare(*kinds)
             else:
                 html = edition.page(address)
         except KeyError:

@@ -1,4 +1,4 @@
-"""The marks of a kind for its page, for the identify page and for a terminal."""
+"""The marks of a kind, and between two kinds, for pages and for a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from fieldguide.chapters.marks.chapter import NAME
 from fieldguide.chapters.marks.records import (
+    DifferencesRecord,
     ImageMark,
     ImageMarks,
     KindMarks,
@@ -15,6 +17,7 @@ from fieldguide.chapters.marks.records import (
     PairDifferences,
     PairMarks,
     PatternMark,
+    list_records,
 )
 from fieldguide.chapters.marks.sentences import (
     NO_DIFFERENCE,
@@ -23,6 +26,7 @@ from fieldguide.chapters.marks.sentences import (
     say_numbers,
 )
 from fieldguide.features.network import Box
+from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
 from fieldguide.site.phrases import Spell, count, listed, percent
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 OTHERS = "others"
+NO_MARKS = "This guide has no marks; build it again, without --no-marks."
 _TILE_PX = 120
 _MARGIN = 0.15  # of its longer side, around what a tile shows
 
@@ -78,6 +83,14 @@ class MarksOfKind:
 
 
 @dataclass(frozen=True)
+class MarksOfPair:
+    """What the page of two kinds shows of their marks."""
+
+    sentence: str
+    sides: list[tuple[str, list[ShownMark]]]  # each kind as people write it, with its marks
+
+
+@dataclass(frozen=True)
 class SeenTile:
     """A mark in a new picture, with the part where it is looked for."""
 
@@ -96,11 +109,18 @@ class MarksInImage:
 
 
 class MarksPage(ChapterPage):
-    """The marks of a kind on its plate, and those that a new picture shows."""
+    """The marks of a kind on its plate, those between two, and those that a new picture shows."""
 
     def show_kind(self, guide: "Guide", kind: Kind, pictures: PictureBook) -> MarksOfKind | None:
         """Return what the plate shows of the marks of a kind."""
         return show_marks(guide.marks(kind.name), pictures)
+
+    def show_pair(
+        self, guide: "Guide", pair: KindPair, pictures: PictureBook
+    ) -> MarksOfPair | None:
+        """Return what sets two kinds apart; None in a guide without marks."""
+        found = pair.parts.get(NAME)
+        return None if found is None else show_differences(found, _name_both(guide, pair), pictures)
 
     def show_answer(
         self, guide: "Guide", record: ImageMarks, image: Image.Image
@@ -112,6 +132,21 @@ class MarksPage(ChapterPage):
     def word_answer(self, guide: "Guide", record: ImageMarks) -> list[str]:
         """Return the marks that a new picture shows, in a few lines."""
         return list(image_lines(record, guide.shown_name))
+
+    def word_pair(self, guide: "Guide", pair: KindPair) -> list[str]:
+        """Return what sets two kinds apart as lines of text."""
+        found = pair.parts.get(NAME)
+        return [NO_MARKS] if found is None else difference_lines(found, _name_both(guide, pair))
+
+    def record_pair(self, guide: "Guide", pair: KindPair) -> DifferencesRecord | None:
+        """Return what sets two kinds apart for plain data; None in a guide without marks."""
+        found = pair.parts.get(NAME)
+        if found is None:
+            return None
+        sentence = say_differences(found, _name_both(guide, pair))
+        return DifferencesRecord(
+            sentence, list_records(found.marks), list_records(found.other_marks)
+        )
 
     def list_pictures(self, guide: "Guide") -> list[str]:
         """Return the addresses of all pictures of marks."""
@@ -140,6 +175,19 @@ def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | 
         classes=found.classes,
         colours=listed(found.colours),
     )
+
+
+def show_differences(
+    found: PairDifferences, names: tuple[str, str], pictures: PictureBook
+) -> MarksOfPair:
+    """Gather what sets two kinds apart, each mark with its numbers and pictures."""
+    sides = (
+        (name, [show_mark(mark, other, pictures) for mark in marks])
+        for name, other, marks in zip(
+            names, names[::-1], (found.marks, found.other_marks), strict=True
+        )
+    )
+    return MarksOfPair(say_differences(found, names), list(sides))
 
 
 def show_mark(mark: Mark, others: str, pictures: PictureBook) -> ShownMark:
@@ -223,6 +271,10 @@ def show_image_marks(record: ImageMarks, image: Image.Image, spell: Spell) -> Ma
         [_cut_seen(mark, OTHERS, image) for mark in record.marks],
         [_cut_seen(mark, against, image) for mark in record.against_marks],
     )
+
+
+def _name_both(guide: "Guide", pair: KindPair) -> tuple[str, str]:
+    return guide.shown_name(pair.kind), guide.shown_name(pair.other)
 
 
 def _cut_seen(mark: ImageMark, others: str, image: Image.Image) -> SeenTile:

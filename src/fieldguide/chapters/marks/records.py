@@ -184,6 +184,15 @@ class MarksRecord:
         )
 
 
+@dataclass(frozen=True)
+class DifferencesRecord:
+    """What sets two kinds apart, as ``fieldguide compare --json`` tells it."""
+
+    sentence: str
+    marks: tuple[MarkRecord, ...]
+    other_marks: tuple[MarkRecord, ...]
+
+
 def list_records(marks: tuple[Mark, ...]) -> tuple[MarkRecord, ...]:
     """Return marks as plain data."""
     return tuple(

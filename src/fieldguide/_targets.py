@@ -14,6 +14,7 @@ from fieldguide.errors import FieldguideError
 _HEAD = 4096  # bytes; what tells our files stands before their pictures
 _DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" '
 _PAGE = b"<title>Two trees of "
+_PAIR_PAGE = b"<title>Two kinds of "
 PLATE_SOFTWARE = "fieldguide"  # the text "Software" of a plate
 
 
@@ -58,6 +59,11 @@ def is_drawing(path: Path) -> bool:
 def is_comparison(path: Path) -> bool:
     """Whether a file is a page of ``fieldguide describe --beside``."""
     return _PAGE in _read_head(path)
+
+
+def is_pair_page(path: Path) -> bool:
+    """Whether a file is a page of ``fieldguide compare``."""
+    return _PAIR_PAGE in _read_head(path)
 
 
 def is_plate(path: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from fieldguide import _compare
 from fieldguide._commands import (
     AsJson,
     Debug,
@@ -566,6 +567,7 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
+_compare.add_to(app)
 for _name in OPTIONAL:
     import_module(f"fieldguide.chapters.{_name}.command").add_to(app)
 

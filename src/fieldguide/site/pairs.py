@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 _N_EXEMPLARS = 4  # of each kind
-NO_BORDER = "The key takes none of their specimens for the other kind, and is in doubt of none."
+NO_BORDER = "The key is in doubt of none of their specimens."
 
 
 def show_pair(

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fieldguide.guide.answer import to_plain
 from fieldguide.guide.compare import Comparison
+from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Found, Term
+from fieldguide.site.chapter_pages import list_pages
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -88,6 +91,30 @@ class ComparisonRecord:
 
 
 @dataclass(frozen=True)
+class BorderRecord:
+    """A specimen on the border of two kinds."""
+
+    id: int
+    path: str
+    kind: str | None
+    answer: str | None  # what the key says when it has not seen it
+    sure: float | None  # the probability of that
+
+
+@dataclass(frozen=True)
+class KindPairRecord:
+    """Two kinds side by side."""
+
+    kind: str
+    other: str
+    n_taken: int  # specimens of the first that the key takes for the second, held out
+    of_kind: int  # specimens of the first that it was asked about
+    n_other_taken: int
+    of_other: int
+    border: tuple[BorderRecord, ...]  # taken for the other, the surest first; then in doubt
+
+
+@dataclass(frozen=True)
 class FindRecord:
     """A specimen that fits a query."""
 
@@ -167,6 +194,25 @@ def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) ->
         for move in comparison.moves
     )
     return ComparisonRecord(len(comparison.shared), comparison.n_moved, pairs, moves)
+
+
+def kind_pair_to_plain(guide: "Guide", pair: KindPair) -> dict[str, Any]:
+    """Return two kinds as values that JSON can hold, what chapters say last, by their name."""
+    border = tuple(
+        BorderRecord(each.id, each.path, each.kind, each.answer, each.sure)
+        for each in guide.specimens(pair.border)
+    )
+    record = KindPairRecord(
+        pair.kind,
+        pair.other,
+        pair.n_taken,
+        pair.of_kind,
+        pair.n_other_taken,
+        pair.of_other,
+        border,
+    )
+    parts = {name: page.record_pair(guide, pair) for name, page in list_pages().items()}
+    return {**to_plain(record), **{name: to_plain(part) for name, part in parts.items()}}
 
 
 def found_record(found: Found) -> FoundRecord:

@@ -173,6 +173,10 @@ def commands(guide, picture, tmp_path):
         ("describe", folder, "--words", "--json"),
         ("describe", tmp_path / odd),
         ("describe", tmp_path / odd, "--debug"),
+        ("compare", folder, kind, KINDS["disc"], "--out", tmp_path / f"pair {odd}.html"),
+        ("compare", folder, kind, KINDS["disc"], "--json"),
+        ("compare", folder, kind, odd),
+        ("compare", folder, kind, kind),
         ("find", folder, kind),
         ("find", folder, f"{odd}, not {kind}", "--json"),
         ("find", folder, odd),
@@ -260,7 +264,8 @@ def test_a_name_that_is_not_utf8(odd_guide, raw_picture, tmp_path, run_main):
         assert os.fsencode(json.loads(told)[0]["image"]) == os.fsencode(raw_picture)
     for words in WRITERS.values():
         raw = tmp_path / os.fsdecode(b"\xff")
-        code, told, _ = run_main(*(folder if word == "GUIDE" else word for word in words), raw)
+        named = {"GUIDE": folder, **KINDS}
+        code, told, _ = run_main(*(named.get(word, word) for word in words), raw)
         assert code == 0
         assert told.endswith("/\ufffd\n")
         assert raw.stat().st_size

@@ -13,12 +13,14 @@ WRITERS = {
     "key.svg": ("plot", "GUIDE", "key", "--out"),
     "moved.html": ("describe", "GUIDE", "--beside", "GUIDE", "--out"),
     "words.png": ("describe", "GUIDE", "--words", "--plate"),
+    "pair.html": ("compare", "GUIDE", "disc", "stripe", "--out"),
 }
 # What a user may have under such a name.
 OWN = {
     "key.svg": b'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="9"></svg>',
     "moved.html": b"<!doctype html>\n<title>Two trees</title>",
     "words.png": b"\x89PNG\r\n\x1a\n and so on",
+    "pair.html": b"<!doctype html>\n<title>Two kinds</title>",
 }
 for chapter in load_cases():
     WRITERS |= chapter.WRITERS

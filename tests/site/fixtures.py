@@ -3,6 +3,7 @@
 import fcntl
 import io
 import itertools
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +15,14 @@ from tests.identify.graphs import make_dagsvm
 
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import UnreadableImageError
+from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.guide import Guide
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.naming import display_name, show_kinds
+from fieldguide.guide.pairs import compare_kinds
 from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
 
 
@@ -47,6 +49,7 @@ class StandInGuide:
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}
+        self.differences = {}  # by (kind, other): what optional chapters say of the two
         self.locate = None  # (kind) -> where it shows, in a guide that knows places
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
         self._words_of = [
@@ -130,6 +133,16 @@ class StandInGuide:
 
     def marks(self, name):
         return self.marks_of.get(name)
+
+    def compare(self, kind, other):
+        for name in (kind, other):
+            if name not in {each.name for each in self.kinds}:
+                raise GuideError(f"No kind of this guide is called {name!r}.")
+        if kind == other:
+            raise GuideError(f"{kind!r} is one kind; give two to compare.")
+        known = SimpleNamespace(part=lambda name: None)
+        pair = compare_kinds(self, known, self.kind(kind), self.kind(other))
+        return replace(pair, parts=self.differences.get((kind, other), {}))
 
     def specimen(self, i):
         return self._specimens[i]

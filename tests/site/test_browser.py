@@ -307,7 +307,8 @@ def test_nothing_overflows_a_narrow_screen(open_page, site, guide, width):
 def test_hostile_names_stay_text_and_fit(open_page, hostile_guide, tmp_path):
     index = export_site(hostile_guide, tmp_path / "site")
     page = open_page(index.as_uri(), viewport={"width": 360, "height": 740})
-    for path in sorted((index.parent / "kind").iterdir()):
+    shown = ("kind/*", "pair/*", "compare.html")
+    for path in sorted(path for form in shown for path in index.parent.glob(form)):
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.locator("main script").count() == 0
@@ -325,6 +326,35 @@ def test_hostile_queries_stay_text_and_fit(open_page, live_hostile, query):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator("main script").count() == 0
     assert page.get_by_role("searchbox").input_value() == query
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_two_kinds_are_chosen_and_compared(open_page, live_hostile, scripts, width):
+    page = open_page(
+        f"{live_hostile}/kinds.html",
+        java_script_enabled=scripts,
+        viewport={"width": width, "height": 740},
+    )
+    page.get_by_role("link", name="Compare two of them").click()
+    page.get_by_label("First kind").select_option(label="<script>alert(1)</script>")
+    page.get_by_label("Second kind").select_option(label="robin-2")
+    page.get_by_role("button", name="Compare").click()
+    heading = page.get_by_role("heading", level=1)
+    assert heading.inner_text() == "<script>alert(1)</script> or robin-2?"
+    assert page.get_by_text("Held out, the key").is_visible()
+    assert page.locator(".sides img").count() > 2
+    assert page.locator(".sides img").first.evaluate("image => image.naturalWidth") > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("main script").count() == 0
+    page.get_by_label("First kind").select_option(label="robin-2")
+    page.get_by_role("button", name="Compare").click()
+    assert "is one kind; give two" in page.get_by_role("status").inner_text()
+    page.go_back()
+    page.locator(".sides h2 a").last.click()
+    assert heading.inner_text().lower() == "robin-2"
+    page.get_by_role("link", name="compare", exact=False).first.click()
+    assert heading.inner_text().endswith("?")
 
 
 def test_dark_and_light_are_both_readable(open_page, site):

@@ -137,7 +137,9 @@ def test_hostile_names_are_text(hostile_guide):
         assert "<i>Hostile" not in html, address
         assert "<img src=x" not in html, address
         assert "49" not in re.findall(r"émoji 🦜 &amp; (\S+)", html), address
-        assert re.fullmatch(r"[\w.\-]+\.html|(branch|kind|word|specimen)/\w[\w.\-]*\.html", address)
+        assert re.fullmatch(
+            r"[\w.\-]+\.html|(branch|kind|word|pair|specimen)/\w[\w.\-]*\.html", address
+        )
     about = Renderer(hostile_guide, live=True).page("about.html")
     assert "&lt;img src=x onerror=alert(1)&gt;.jpg" in about
 

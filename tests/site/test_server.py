@@ -137,6 +137,39 @@ def test_hostile_queries_are_answered(client, query):
         check_error(told, 400)
 
 
+def test_any_two_kinds_are_a_page(client, guide):
+    first, *_, last = (kind.name for kind in guide.kinds)
+    asked = {"a": last, "b": first}
+    page = client.get("/compare.html", params=asked)
+    assert page.status_code == 200
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert f"{guide.shown_name(last)} or {guide.shown_name(first)}" in page.text
+    known = client.get(
+        "/compare.html", params=asked, headers={"If-None-Match": page.headers["etag"]}
+    )
+    assert known.status_code == 304
+    assert client.get("/compare.html?a=&b=").text == client.get("/compare.html").text
+    assert client.post("/compare.html", params=asked).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["a=robin&b=robin", "a=<script>alert(1)</script>&b=x", "a=%00&b=%ff%fe", "a=../..&b=%27",
+     "b=x", f"a={'x' * 5000}&b=y", "a=1&a=2&b=3&b=4"],
+)  # fmt: skip
+def test_hostile_comparisons_are_answered(hostile_guide, query):
+    page = connect(hostile_guide).get(f"/compare.html?{query}")
+    assert page.status_code == 200
+    assert "<script>" not in page.text
+    assert page.text.count("<select") == 2
+
+
+def test_a_guide_of_one_kind_has_nothing_to_compare(bare_guide):
+    client = connect(bare_guide)
+    for address in ("/compare.html", "/compare.html?a=only&b=only", "/pair/only--only.html"):
+        assert client.get(address).status_code == 404
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5"])
 def test_a_limit_that_is_none_is_refused(client, limit):
     check_error(client.get(f"/api/find?q=red&limit={limit}"), 400)

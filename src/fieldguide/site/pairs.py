@@ -35,7 +35,7 @@ def show_pair(
     return PairPage(
         pair=pair,
         sides=(first, second),
-        outlines=outline_specimens(guide, shown),
+        outlines={i: each for i, each in outline_specimens(guide, shown).items() if each.path},
         chapters=[(name, part) for name, part in parts if part is not None],
         confusion=word_confusion(pair, guide.shown_name),
         border=[

@@ -242,6 +242,8 @@ def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
 def difference_lines(found: PairDifferences, names: tuple[str, str]) -> list[str]:
     """Return what sets two kinds apart as lines of text."""
     lines = [say_differences(found, names)]
+    if not (found.marks or found.other_marks):
+        return lines
     for k, marks in enumerate((found.marks, found.other_marks)):
         lines += ["", names[k], *(_number_lines(marks, names[1 - k]) or [f"  {NO_DIFFERENCE}"])]
     return lines

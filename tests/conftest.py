@@ -1,5 +1,6 @@
 """Fixtures that every test may use: a seed, small drawn images, one small guide, no network."""
 
+import fcntl
 import socket
 
 import numpy as np
@@ -10,7 +11,6 @@ from fieldguide.collection import Collection
 from fieldguide.guide import Guide
 from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages share)
     bare_guide,
-    build_once,
     empty_guide,
     guide,
     hostile_guide,
@@ -83,6 +83,25 @@ def draw_blobs(seed: int = 0, n_per_kind: int = 8, size_px: int = 72):
 def blobs():
     """Images and their kinds."""
     return draw_blobs()
+
+
+@pytest.fixture(scope="session")
+def build_once(request, tmp_path_factory):
+    """Build a guide that no test changes, once for all workers of a run."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):  # that of a worker lies in the one of the run
+        folder = folder.parent
+
+    def build(name, collection, **settings):
+        out = folder / "guides" / name
+        out.parent.mkdir(exist_ok=True)
+        with open(out.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (out / "guide.json").exists():
+                Guide.build(collection, out, **settings)
+        return Guide.open(out)
+
+    return build
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,11 @@ ROOT = Path(__file__).parent.parent
 LIST = "src/fieldguide/chapters/__init__.py"
 FOLDERS = ("src", "tests", "docs", "benchmarks")
 FILES = ("pyproject.toml", "Makefile", "*.md", "LICENSE", "NOTICE")
-# One guide is built, told, shown and written out; the whole suite runs with --slow.
+# Guides are built, told, shown and written out; the whole suite runs with --slow.
 TESTS = (
-    *("tests/guide/test_answer.py", "tests/site/test_render.py", "tests/site/test_export.py"),
-    "--deselect=tests/site/test_export.py::test_ten_thousand_specimens",  # of no chapter at all
+    *("tests/guide/test_answer.py", "tests/site/test_render.py"),
+    "tests/site/test_export.py::test_an_export_holds_every_page_asset_and_used_picture",
+    "tests/site/test_export.py::test_a_real_guide_is_exported",
     "tests/cli/test_cli.py::test_help_is_quick_and_loads_nothing_heavy",
     "tests/test_docs.py::test_the_commands_of_the_pages_are_commands",
     "tests/test_docs.py::test_the_fields_of_an_answer_are_current",

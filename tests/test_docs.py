@@ -1,6 +1,7 @@
 """The documentation is true: examples run, the reference is current, links lead somewhere."""
 
 import doctest
+import functools
 import importlib
 import pkgutil
 import re
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 import fieldguide
 from fieldguide.chapters import OPTIONAL
 from fieldguide.cli import app
+from fieldguide.datasets import load_specimens
 from tests.cli.commands import list_commands
 
 ROOT = Path(__file__).parent.parent
@@ -30,8 +32,16 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
+def draw_fewer(draw, n_per_kind, **settings):
+    """Draw two specimens of each kind, and small ones: what is tried is that the lines run."""
+    assert n_per_kind > 2
+    return draw(n_per_kind=2, **{"size_px": 64, **settings})
+
+
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    fewer = functools.partial(draw_fewer, load_specimens)
+    monkeypatch.setattr(fieldguide.datasets, "load_specimens", fewer)
     (code,) = blocks(ROOT / "README.md", "python")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     exec(compile(code, "README.md", "exec"), {})

@@ -12,10 +12,12 @@ from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.guide import Guide
 
+PLAIN = {"features": "deep", "marks": False}
+
 
 @pytest.fixture(scope="module")
 def whole(folder, tmp_path_factory) -> Guide:
-    return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1)
+    return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1, **PLAIN)
 
 
 def test_a_guide_of_a_folder(whole):
@@ -38,7 +40,7 @@ def test_a_guide_of_a_folder(whole):
     ],
 )
 def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
-    check_killed_build(folder, whole, tmp_path / "guide", step, after, "reading images")
+    check_killed_build(folder, whole, tmp_path / "guide", step, after, "reading images", **PLAIN)
 
 
 def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
@@ -48,7 +50,7 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
     for i, image in enumerate(blobs[0][:12]):
         Image.fromarray(image).save(root / "ab"[i % 2] / f"{i}.png")
     (root / "a" / "bad.png").write_bytes(b"no")
-    Guide.build(root, out, features="deep", n_jobs=1, marks=False)
+    Guide.build(root, out, n_jobs=1, **PLAIN)
 
     read: list[str] = []
     picture = Collection.picture
@@ -58,21 +60,21 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
         return picture(self, i, **options)
 
     monkeypatch.setattr(Collection, "picture", noted)
-    Guide.build(root, out, features="deep", n_jobs=1, marks=False)
+    Guide.build(root, out, n_jobs=1, **PLAIN)
     assert read == []
 
     (root / "a" / "0.png").unlink()
     Image.fromarray(blobs[0][20]).save(root / "b" / "new.png")
     Image.fromarray(blobs[0][21]).save(root / "a" / "2.png")
-    guide = Guide.build(root, out, features="deep", n_jobs=1, marks=False)
+    guide = Guide.build(root, out, n_jobs=1, **PLAIN)
     assert sorted(read) == ["a/2.png", "b/new.png"]
-    fresh = Guide.build(root, tmp_path / "fresh", features="deep", n_jobs=1, marks=False)
+    fresh = Guide.build(root, tmp_path / "fresh", n_jobs=1, **PLAIN)
     assert contents(guide.folder) == contents(fresh.folder)
 
 
 def test_nothing_is_written_into_the_folder_of_images(folder, tmp_path):
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
-    Guide.build(folder, tmp_path / "guide", n_jobs=1, marks=False)
+    Guide.build(folder, tmp_path / "guide", n_jobs=1, **PLAIN)
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
     for inside in (folder, folder / "guide", folder / "disc" / "deep" / "guide"):
         with pytest.raises(GuideError, match="would be written into the folder of images"):
@@ -102,7 +104,7 @@ def test_two_builds_at_once_are_refused(folder, tmp_path):
             )
             assert "Another build is writing to" in other.stderr
 
-    Guide.build(folder, out, n_jobs=1, progress=meanwhile)
+    Guide.build(folder, out, n_jobs=1, progress=meanwhile, **PLAIN)
 
 
 def test_folders_without_a_usable_image_are_one_clear_error(tmp_path):
@@ -146,7 +148,7 @@ def test_owner_words_reach_the_tree(blobs, tmp_path):
     collection = Collection.from_arrays(
         blobs[0], attributes=attributes, attribute_names=["winged", "striped coat"]
     )
-    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, marks=False)
+    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, **PLAIN)
     assert {"winged", "striped coat"} <= {w for b in guide.branches for w in b.words}
 
 
@@ -161,7 +163,7 @@ def test_a_changed_caption_counts_though_no_image_is_read_again(blobs, tmp_path,
     for word in ("herons", "coots"):
         for i in range(5):
             (root / "2020" / f"{i:02d}.txt").write_text(f"A few {word} in 2020.")
-        guide = Guide.build(root, out, features="deep", n_jobs=1, marks=False)
+        guide = Guide.build(root, out, n_jobs=1, **PLAIN)
         found.append({w: n for w, n, _ in guide.words if w in ("herons", "coots")})
         monkeypatch.setattr(Collection, "picture", None)  # what is read again would fail
     assert found == [{"herons": 5}, {"coots": 5}]
@@ -180,8 +182,6 @@ def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):
     for word in ("tide pool", "heath"):
         rows = [f"{i:02d}.png,{word if i < 5 else ''}" for i in range(12)]
         sidecar.write_text("\n".join(["path,keywords", *rows]))
-        guide = Guide.build(
-            Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1, marks=False
-        )
+        guide = Guide.build(Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1, **PLAIN)
         found.append({w for w, _, _ in guide.words} & {"tide pool", "heath"})
     assert found == [{"tide pool"}, {"heath"}]

@@ -108,9 +108,8 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     X, y = load_digits(return_X_y=True)
     strokes = (255 - X[:160] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
     images = [np.asarray(Image.fromarray(s).resize((64, 64))) for s in strokes]
-    guide = Guide.build(
-        Collection.from_arrays(images, y[:160]), tmp_path / "guide", n_jobs=1, marks=False
-    )
+    settings = {"tree": "agglomerative", "marks": False, "n_jobs": 1}
+    guide = Guide.build(Collection.from_arrays(images, y[:160]), tmp_path / "guide", **settings)
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
     for part in ("the network's first look names", "both looks", "color ", "hog "):
@@ -127,7 +126,7 @@ def test_auto_without_labels_looks_twice(blobs, tmp_path):
 @pytest.fixture(scope="module")
 def looks(folder, tmp_path_factory) -> Guide:
     out = tmp_path_factory.mktemp("looks") / "guide"
-    return Guide.build(folder, out, features="looks", n_jobs=1)
+    return Guide.build(folder, out, features="looks", n_jobs=1, marks=False)
 
 
 def test_a_guide_of_both_looks(looks, blobs):
@@ -153,9 +152,12 @@ def test_both_looks_do_not_depend_on_threads_or_on_being_stopped(folder, looks, 
             raise StopError
 
     with pytest.raises(StopError):
-        Guide.build(folder, out, features="looks", n_jobs=1, progress=stop)
+        Guide.build(folder, out, features="looks", n_jobs=1, marks=False, progress=stop)
     steps = []
-    Guide.build(folder, out, features="looks", n_jobs=2, progress=lambda *now: steps.append(now))
+    Guide.build(
+        folder, out, features="looks", n_jobs=2, marks=False,
+        progress=lambda *now: steps.append(now),
+    )  # fmt: skip
     assert next(done for step, done, _ in steps if step == "looking closer") >= 8
     assert contents(out) == contents(looks.folder)
 
@@ -167,7 +169,7 @@ def test_a_second_build_looks_only_at_what_is_new(folder, looks, tmp_path, blobs
     Image.fromarray(blobs[0][3]).save(root / "disc" / "new.png")
     counts = {}
     Guide.build(
-        root, out, features="looks", n_jobs=1,
+        root, out, features="looks", n_jobs=1, marks=False,
         progress=lambda step, done, total: counts.setdefault(step, (done, total)),
     )  # fmt: skip
     done, total = counts["looking closer"]

@@ -1,6 +1,5 @@
 """Guides to render, serve and export."""
 
-import fcntl
 import io
 import itertools
 from dataclasses import replace
@@ -16,7 +15,6 @@ from tests.identify.graphs import make_dagsvm
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import GuideError, UnreadableImageError
-from fieldguide.guide import Guide
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.couplets import make_couplets
@@ -400,25 +398,6 @@ def specimens():
         attribute_names=drawn.attribute_names,
         name="drawn specimens",
     )
-
-
-@pytest.fixture(scope="session")
-def build_once(request, tmp_path_factory):
-    """Build a guide that no test changes, once for all workers of a run."""
-    folder = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):  # that of a worker lies in the one of the run
-        folder = folder.parent
-
-    def build(name, collection, **settings):
-        out = folder / "guides" / name
-        out.parent.mkdir(exist_ok=True)
-        with open(out.with_suffix(".lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (out / "guide.json").exists():
-                Guide.build(collection, out, **settings)
-        return Guide.open(out)
-
-    return build
 
 
 @pytest.fixture(scope="session")

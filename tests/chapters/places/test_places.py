@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -47,8 +48,9 @@ def folder(squares, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def guide(folder, tmp_path_factory):
-    out = tmp_path_factory.mktemp("guides") / "guide"
-    return Guide.build(folder, out, features="looks", n_jobs=1)
+    return Guide.build(
+        folder, tmp_path_factory.mktemp("guides") / "guide", n_jobs=1, features="looks"
+    )
 
 
 def test_the_mark_is_where_it_was_drawn(guide, squares):
@@ -101,29 +103,29 @@ def test_a_new_image_is_located(guide):
         guide.locate([image], "rd")
 
 
-@pytest.fixture(scope="module")
-def whole(folder, tmp_path_factory):
-    return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1)
-
-
-@pytest.mark.parametrize(
-    ("step", "after"), [("finding what decides", 0), ("finding what decides", 9)],
-)  # fmt: skip
-def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step, after):
-    check_killed_build(folder, whole, tmp_path / "guide", step, after, "finding what decides")
+@pytest.mark.parametrize("after", [0, 9])
+def test_a_killed_build_goes_on_to_the_same_guide(folder, guide, tmp_path, after):
+    step = "finding what decides"
+    check_killed_build(folder, guide, tmp_path / "guide", step, after, step, features="looks")
 
 
 def test_a_second_build_keeps_the_places(guide, folder, tmp_path):
     steps = []
     before = contents(guide.folder)
-    Guide.build(folder, guide.folder, features="looks", progress=lambda *now: steps.append(now[0]))
+    Guide.build(folder, guide.folder, progress=lambda *now: steps.append(now[0]), features="looks")
     assert "finding what decides" not in steps
     assert contents(guide.folder) == before
 
 
-def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
-    out = tmp_path / "guide"
-    Guide.build(folder, out, features="deep", n_jobs=1)
+@pytest.fixture(scope="module")
+def plain(folder, tmp_path_factory):
+    """A guide of the first look."""
+    out = tmp_path_factory.mktemp("guides") / "plain"
+    return Guide.build(folder, out, features="deep", n_jobs=1)
+
+
+def test_an_older_guide_opens_without_places(plain, tmp_path):
+    out = shutil.copytree(plain.folder, tmp_path / "guide")
     for suffix in ("json", "safetensors"):
         (out / f"editions/1/models/places.{suffix}").unlink()
     opened = Guide.open(out)
@@ -136,9 +138,8 @@ def test_an_older_guide_opens_without_places(guide, folder, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "outline", "subject", "box"])
-def test_a_damaged_file_is_one_sentence(guide, folder, tmp_path, damage):
-    out = tmp_path / "guide"
-    Guide.build(folder, out, features="deep", n_jobs=1)
+def test_a_damaged_file_is_one_sentence(plain, tmp_path, damage):
+    out = shutil.copytree(plain.folder, tmp_path / "guide")
     path = out / "editions/1/models/places.json"
     said = json.loads(path.read_text())
     if damage == "cut":

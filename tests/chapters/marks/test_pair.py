@@ -41,7 +41,7 @@ def test_the_page_of_two_kinds_shows_their_marks(marked):
     assert "What sets them apart" in text
     assert "red &lt;i&gt;above&lt;/i&gt;" in section
     assert "in 7 of 8; in 1 of 9 wren" in text
-    assert "no tail" in text
+    assert "not tail" in text
     assert "No mark of its own that can be named." in text
     assert section.count('class="tile"') == 2
     assert 'href="../specimen/2.html"' in section
@@ -70,12 +70,12 @@ def test_two_kinds_without_a_difference_say_so_once(marked):
 def test_lines_and_data_name_every_mark(marked):
     pair = marked.compare(ROBIN, WREN)
     lines = PAGE.word_pair(marked, pair)
-    assert lines[0] == f"{ROBIN}: red <i>above</i>, no tail."
-    assert "  no tail           in 6 of 8; in 0 of 9 wren" in lines
+    assert lines[0] == f"{ROBIN}: red <i>above</i>, not tail."
+    assert "  not tail          in 6 of 8; in 0 of 9 wren" in lines
     assert lines[-1] == f"  {NO_DIFFERENCE}"
     record = to_plain(PAGE.record_pair(marked, pair))
     assert record["sentence"] == lines[0]
-    assert [mark["text"] for mark in record["marks"]] == ["red <i>above</i>", "no tail"]
+    assert [mark["text"] for mark in record["marks"]] == ["red <i>above</i>", "not tail"]
     assert record["marks"][0]["specimens"][1] == {"id": 2, "box": None}
     assert record["other_marks"] == []
 

@@ -324,7 +324,8 @@ class FoundWords(NamedTuple):
     side: np.ndarray  # (n_windows,) of the window, in shares of the width
 
     def histogram(self, n_words: int, pyramid: Sequence[tuple[int, int]] = ((1, 1),)) -> np.ndarray:
-        """Return the histograms of all cells of all grids, side by side, of sum 1, float32.
+        """Return the histograms of all cells of all grids, side by side, of sum 1, float32; all 0
+        without a window.
 
         ``pyramid`` is that of :class:`BagOfWords`; the whole picture alone by default.
         """
@@ -335,7 +336,7 @@ class FoundWords(NamedTuple):
             place = ((row * nx + column)[:, None] * n_words + self.word).ravel()
             size = nx * ny * n_words
             parts.append(np.bincount(place, weights=self.share.ravel(), minlength=size))
-        total = self.share.sum(dtype=np.float64) * len(pyramid)
+        total = max(self.share.sum(dtype=np.float64) * len(pyramid), 1e-12)
         return (np.concatenate(parts) / total).astype(np.float32)
 
 

@@ -13,6 +13,7 @@ from fieldguide.chapters.marks.patterns import (
     draw_sample,
     find_patterns,
     find_words,
+    keep_inside,
     learn_vocabulary,
 )
 from fieldguide.features import BagOfWords, FoundWords
@@ -61,6 +62,15 @@ def test_words_are_counted_as_the_bag_counts_them(blobs):
     np.testing.assert_allclose(counted, bag.transform(images), atol=1e-6)
     parallel = find_words(bag, images, 2)
     assert all(np.array_equal(a.share, b.share) for a, b in zip(found, parallel, strict=True))
+
+
+def test_only_windows_of_the_subject_count():
+    found = plant(0)[0][0]
+    kept = keep_inside(found, np.array([0.25, 0.0, 0.75, 0.5]))
+    inside = [i for i in range(60) if 0.25 <= found.x[i] <= 0.75 and found.y[i] <= 0.5]
+    np.testing.assert_array_equal(kept.word, found.word[inside])
+    np.testing.assert_array_equal(kept.x, found.x[inside])
+    assert keep_inside(found, np.array([2.0, 2.0, 3.0, 3.0])).histogram(12).sum() == 0
 
 
 def test_plain_pictures_have_no_vocabulary():

@@ -87,6 +87,9 @@ def find_patterns(work: Workspace, index: np.ndarray) -> list[tuple[PatternMark,
     if bag is None:
         return [()] * n_kinds
     seen = patterns.find_words(bag, images, work.n_jobs)
+    if found.subjects is not None:
+        boxes = found.subjects[ids, :4]
+        seen = [patterns.keep_inside(*each) for each in zip(seen, boxes, strict=True)]
     listed: list[tuple[PatternMark, ...]] = []
     for k, passed in enumerate(patterns.find_patterns(seen, bag.n_words, index[ids], work.seed)):
         own = np.flatnonzero(index[ids] == k).tolist()

@@ -5,8 +5,8 @@ times the mean. Whether that sets a kind apart is counted as for any other mark,
 on folds that are left out. Words that are seen in the same pictures are one pattern: of those that
 pass, the most telling one stands for it.
 
-Pictures are looked at of a sample: the most typical of each kind, as unlike one another as these
-allow.
+Only windows in the subject's box count, where it was found. Pictures are looked at of a sample:
+the most typical of each kind, as unlike one another as these allow.
 """
 
 from collections.abc import Sequence
@@ -69,6 +69,13 @@ def find_words(bag: BagOfWords, images: Sequence[Image.Image], n_jobs: int) -> l
     with threadpool_limits(1, "blas"):
         pixels = (np.asarray(image) for image in images)
         return list(map_in_order(bag.find_words, pixels, n_jobs=n_jobs))
+
+
+def keep_inside(found: FoundWords, box: np.ndarray) -> FoundWords:
+    """Return the words of the windows whose middle is in a box, in shares of the picture."""
+    x0, y0, x1, y1 = box
+    inside = (found.x >= x0) & (found.x <= x1) & (found.y >= y0) & (found.y <= y1)
+    return FoundWords(*(part[inside] for part in found))
 
 
 def find_patterns(

@@ -18,6 +18,7 @@ from fieldguide.chapters.marks.choosing import (
     find_marks,
 )
 from fieldguide.chapters.marks.pool import (
+    NETWORK,
     OWNER,
     PICTURE,
     SUBJECT,
@@ -55,7 +56,7 @@ N_COLOURS, LEAST_WEIGHT = 3, 0.4  # of the first colour's
 N_SHOWN = 4  # specimens of a mark
 SURELY = 0.9  # score of what is unusual
 N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
-MOST_LACKED = 0.2  # share of a kind that may show what the kind is said to lack
+MOST_LACKED = 0.2  # share of a kind that may show what it is said, or taken, to lack
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,9 @@ class Marks:
 
     def set_apart(self, k: int, other: int) -> list[Mark]:
         """Return what sets a kind apart from one other, positive marks first."""
-        passed = find_marks(self.counts, k, [other])
+        passed = [
+            each for each in find_marks(self.counts, k, [other]) if not self._is_overlooked(each)
+        ]
         kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[k]))
         marks = [self.make_mark(each) for each in kept]
         if self.pool.measured is not None:
@@ -189,6 +192,11 @@ class Marks:
         if len(is_about) < 2:
             marks = [*is_about, *self._list_lacked(k, other), *around] or marks
         return marks[:N_PAIR_MARKS]
+
+    def _is_overlooked(self, passed: Passed) -> bool:
+        """Whether a word of the network may be true of the others too, but is seldom seen by it."""
+        is_said = self.pool.columns[passed.column].source == NETWORK
+        return is_said and passed.n_other > MOST_LACKED * passed.of_other
 
     def make_mark(self, passed: Passed) -> Mark:
         """Return a column that passed as a mark."""

@@ -144,7 +144,7 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
     assert page.evaluate("document.activeElement.className") == "answer-title"
     assert page.locator("#reply").get_attribute("aria-busy") == "false"
     page.locator("#reply .candidates a").first.click()
-    page.get_by_role("heading", name="Look-alikes").wait_for()
+    page.get_by_role("heading", name="Look-alikes", exact=True).wait_for()
 
 
 @pytest.mark.parametrize("how", ["drop", "paste"])
@@ -180,7 +180,7 @@ def test_identify_without_scripts(open_page, live, guide, find):
     page.wait_for_url("**/identify.html#answer")
     check_answer(page, guide)
     page.locator("#reply .candidates a").first.click()
-    page.get_by_role("heading", name="Look-alikes").wait_for()
+    page.get_by_role("heading", name="Look-alikes", exact=True).wait_for()
 
 
 def test_a_refusal_without_scripts_is_one_sentence(browser, live, guide, find):

@@ -148,16 +148,15 @@ class Renderer:
         """Render two kinds side by side, or the form to choose them with the reason why not;
         KeyError in a guide that has no two kinds."""
         self.book.find("compare.html")
-        chooser, refusal = make_chooser(self.guide, kind, other), ""
+        refusal = ""
         if kind and other:
             try:
-                pair = self.guide.compare(kind, other)
+                return self._fill("pair", self._gather_pair(kind, other))
             except FieldguideError as error:
                 refusal = str(error)
-            else:
-                page = show_pair(self.guide, pair, self.pictures, self.book.kind, chooser)
-                return self._fill("pair", page)
-        return self._fill("compare", ComparePage(chooser, refusal, []))
+        return self._fill(
+            "compare", ComparePage(make_chooser(self.guide, kind, other), refusal, [])
+        )
 
     def identify(self, asked: ShownAnswer | None = None, refusal: str = "") -> str:
         """Render the *identify* page with an answer, or with the reason why there is none."""
@@ -247,10 +246,7 @@ class Renderer:
         return ComparePage(None, "", list_pairs(self.guide, self.book))
 
     def _show_pair(self, page: Page) -> PairPage:
-        kind, other = self.book.pairs[page.key]
-        chooser = make_chooser(self.guide, kind, other) if self.live else None
-        pair = self.guide.compare(kind, other)
-        return show_pair(self.guide, pair, self.pictures, self.book.kind, chooser)
+        return self._gather_pair(*self.book.pairs[page.key])
 
     def _show_specimen(self, page: Page) -> SpecimenPage:
         i = page.key
@@ -322,6 +318,12 @@ class Renderer:
         )
 
     # The parts they share.
+
+    def _gather_pair(self, kind: str, other: str) -> PairPage:
+        """Return what is shown of two kinds."""
+        pair = self.guide.compare(kind, other)
+        chooser = make_chooser(self.guide, pair.kind, pair.other) if self.live else None
+        return show_pair(self.guide, pair, self.pictures, self.book.kind, chooser)
 
     def _list_chapters(self, kind: Kind) -> list[tuple[str, Any]]:
         """Return what each chapter shows of a kind."""

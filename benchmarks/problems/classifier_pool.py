@@ -75,11 +75,16 @@ def fit_learner(X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def score_learner(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, n_per_class: int
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    y_test: np.ndarray,
+    n_per_class: int,
+    n_draws: int,
 ) -> float:
     """Return the mean accuracy over draws of ``n_per_class`` training rows of each class."""
     scores = []
-    for draw in range(N_DRAWS):
+    for draw in range(n_draws):
         rng = np.random.default_rng(draw)
         rows = np.concatenate(
             [rng.permutation(np.flatnonzero(y == kind))[:n_per_class] for kind in np.unique(y)]
@@ -88,7 +93,9 @@ def score_learner(
     return float(np.mean(scores))
 
 
-def measure_pools(own: Pictures, learner: Pictures, test: Pictures, sizes: tuple) -> list[dict]:
+def measure_pools(
+    own: Pictures, learner: Pictures, test: Pictures, sizes: tuple, n_draws: int
+) -> list[dict]:
     rows = []
     for name, arguments in POOLS.items():
         # The maps of outputs need few pictures, and a network takes its time.
@@ -99,7 +106,7 @@ def measure_pools(own: Pictures, learner: Pictures, test: Pictures, sizes: tuple
         started = time.perf_counter()
         X, X_test = pool.transform(learner.images), pool.transform(test.images)
         rate = (len(X) + len(X_test)) / (time.perf_counter() - started)
-        accuracy = {n: score_learner(X, learner.y, X_test, test.y, n) for n in sizes}
+        accuracy = {n: score_learner(X, learner.y, X_test, test.y, n, n_draws) for n in sizes}
         rows.append(
             {
                 "pool": name,
@@ -161,7 +168,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     result = {
         "data": name,
         "n_test": len(test.y),
-        "rows": measure_pools(own, learner, test, sizes),
+        "rows": measure_pools(own, learner, test, sizes, 1 if tiny else N_DRAWS),
         "leak": measure_leak(own, learner, test, 3 if tiny else 50),
     }
     if data is not None and (data / "caltech101").is_dir():

@@ -47,7 +47,7 @@ N_SEEDS = 5
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
-    sets = {"specimens": look_at_specimens(4 if tiny else 24)}
+    sets = {"specimens": look_at_specimens(2 if tiny else 24)}
     if data is not None and not tiny:
         for name, folder in (("Caltech-101", "caltech101"), ("CUB-200", "cub200/images")):
             items = Collection.from_folder(data / folder).items

@@ -9,6 +9,7 @@ its objective against a lower bound from a solution 1000 times as exact. One thr
 import ctypes
 import gc
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from fieldguide.svm import FastScorer, dual_value, primal_value, solve_linear, t
 
 GAP = 1e-3
 N_SAMPLED = 4
+LOSSES = ("squared_hinge", "hinge")
 
 
 def draw_dense(n_classes: int, d: int, per_class: int = 20, seed: int = 0):
@@ -54,11 +56,10 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     if tiny:
         sizes = {"dense": (8, 16), "sparse": (6, 200)}
     n_repeats = 1 if tiny else 5
-    rows = []
+    # Each cell starts processes: tiny, every kind of rows and every loss has its turn once.
+    cells = zip(sizes, LOSSES, strict=True) if tiny else product(sizes, LOSSES)
     with threadpool_limits(1):
-        for kind, (n_classes, d) in sizes.items():
-            for loss in ("squared_hinge", "hinge"):
-                rows.append(_compare(kind, n_classes, d, loss, n_repeats))
+        rows = [_compare(kind, *sizes[kind], loss, n_repeats) for kind, loss in cells]
         serving = _compare_serving(*sizes["dense"], 20 if tiny else 500, n_repeats)
     return {"rows": rows, "serving": serving}
 

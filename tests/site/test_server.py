@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+import shutil
 import socket
 import threading
 import time
@@ -233,17 +234,26 @@ def test_links_out_of_the_guide_are_not_followed(make_stand_in, tmp_path):
         assert b"secret" not in response.content
 
 
+OPTIONS = {"features": "deep", "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder of images and its guide."""
+    home = tmp_path_factory.mktemp("built")
+    for i, (image, kind) in enumerate(zip(*draw_blobs(n_per_kind=4), strict=True)):
+        (home / "images" / kind).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(home / "images" / kind / f"{i:02d}.png")
+    Guide.build(home / "images", home / "guide", **OPTIONS)
+    return home
+
+
 @pytest.fixture
-def rebuilt(tmp_path):
-    """A folder of images, its guide, and a server of it."""
-    images, kinds = draw_blobs(n_per_kind=4)
-    root = tmp_path / "images"
-    for i, (image, kind) in enumerate(zip(images, kinds, strict=True)):
-        (root / kind).mkdir(parents=True, exist_ok=True)
-        Image.fromarray(image).save(root / kind / f"{i:02d}.png")
-    options = {"features": "deep", "n_jobs": 1}
-    guide = Guide.build(root, tmp_path / "guide", **options)
-    return root, connect(guide), lambda: Guide.build(root, tmp_path / "guide", **options)
+def rebuilt(built, tmp_path):
+    """A folder of images, a server of its guide, and what builds the guide again."""
+    home = shutil.copytree(built, tmp_path / "home")
+    root, out = home / "images", home / "guide"
+    return root, connect(Guide.open(out)), lambda: Guide.build(root, out, **OPTIONS)
 
 
 def test_a_guide_that_is_built_again_is_served_whole(rebuilt):

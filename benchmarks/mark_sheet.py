@@ -3,10 +3,10 @@
     python benchmarks/mark_sheet.py GUIDE [GUIDE …] --seed 21 --out out/mark_sheets [--also FILE]
 
 Of each guide, 20 kinds drawn at random. An item is a sentence, 12 pictures of the kind drawn at
-random, and 6 of each of its first two look-alikes. ``--also`` names a CSV file with the columns
-guide, kind and sentence: what another version says of the same kinds. All items are shuffled: who
-grades does not know which version says a sentence. ``items.csv`` has the sentences to grade;
-``key.csv`` says afterwards what they were.
+random, and 6 of each of two look-alikes: those that the sentence names, or the first two.
+``--also`` names a CSV file with the columns guide, kind and sentence: what another version says of
+the same kinds. All items are shuffled: who grades does not know which version says a sentence.
+``items.csv`` has the sentences to grade; ``key.csv`` says afterwards what they were.
 
 The grades: *true and telling* (what it says is seen in most pictures of the kind, and tells it from
 the others that it names, or from most other kinds), *true but common*, *wrong* (something that it
@@ -51,7 +51,11 @@ def main() -> None:
             name = guide.kinds[int(k)].name
             found = guide.marks(name)
             assert found is not None, "build the guide with marks"
-            pictures = draw_pictures(guide, name, rng)
+            named = [
+                pair.other for pair in found.apart if f"Unlike {pair.shown}:" in found.sentence
+            ]
+            alike = [other for other, _ in guide.kind(name).look_alikes if other not in named]
+            pictures = draw_pictures(guide, name, [*named, *alike][:2], rng)
             items.append((folder.name, guide, name, "now", found.sentence or NO_MARK, pictures))
             if (folder.name, name) in others:
                 said = others[folder.name, name]
@@ -71,11 +75,10 @@ def main() -> None:
 
 
 def draw_pictures(
-    guide: Guide, name: str, rng: np.random.Generator
+    guide: Guide, name: str, alike: list[str], rng: np.random.Generator
 ) -> list[tuple[str, list[Image.Image]]]:
-    """Return pictures of a kind and of its first two look-alikes, drawn at random."""
+    """Return pictures of a kind and of look-alikes, drawn at random."""
     drawn = []
-    alike = [other for other, _ in guide.kind(name).look_alikes[:2]]
     for kind, n in ((name, N_OWN), *((other, N_ALIKE) for other in alike)):
         ids = rng.permutation(np.sort(guide.members(kind=kind)))[:n]
         tiles = []

@@ -25,6 +25,7 @@ N_FOLDS = 5
 LEAST_SHARE = 0.6  # of the kind
 LEAST_RATIO = 1.5  # to the share among the others
 MOST_ELSEWHERE = 0.3  # share of all other kinds: what more of them show is no mark
+LEAST_RISE, LEAST_CLEAR = 0.5, 0.6  # difference of shares between two kinds, that can be seen
 LEAST_COLOUR = 0.1  # share of the subject, or of its part, that can be seen
 CHANCE = 0.002  # some seventy measures are tried between two kinds
 PART_COST = 0.08
@@ -138,7 +139,7 @@ def compare_measures(
             n_other += int((v[others_left] > cut).sum())
         passed = Passed(j, n_own, len(own), n_other, len(other))
         is_true = _tell_apart(n_own, len(own), n_other, len(other))
-        if is_true and _chance(passed) <= CHANCE:
+        if is_true and passed.rise >= LEAST_CLEAR and _chance(passed) <= CHANCE:
             found.append((passed, sign, sign * _choose_cut(u, v)))
     # A part of the subject is named only where it tells clearly more than the whole.
     return sorted(

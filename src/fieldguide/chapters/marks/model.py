@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from fieldguide.chapters.marks.choosing import (
+    LEAST_CLEAR,
+    LEAST_RISE,
     MOST_ELSEWHERE,
     Counts,
     Passed,
@@ -178,7 +180,9 @@ class Marks:
     def set_apart(self, k: int, other: int) -> list[Mark]:
         """Return what sets a kind apart from one other, positive marks first."""
         passed = [
-            each for each in find_marks(self.counts, k, [other]) if not self._is_overlooked(each)
+            each
+            for each in find_marks(self.counts, k, [other])
+            if each.rise >= LEAST_RISE and not self._is_overlooked(each)
         ]
         kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[k]))
         marks = [self.make_mark(each) for each in kept]
@@ -217,7 +221,7 @@ class Marks:
         kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[other]))
         for each in kept:
             mark = self.make_mark(each)
-            is_rare = each.n_other <= MOST_LACKED * each.of_other
+            is_rare = each.n_other <= MOST_LACKED * each.of_other and each.rise >= LEAST_CLEAR
             if is_rare and mark.source in (OWNER, SUBJECT):
                 lacking = each.of_other - each.n_other, each.of_own - each.n_own
                 return [

@@ -79,7 +79,7 @@ MEASURES = (
     *(Measure(f"more {c}{w}", "", 0.08, c, w.strip()) for w in _WHERE for c in COLOURS),
     *(Measure(f"paler{w}", f"darker{w}", 5.0, "", w.strip()) for w in _WHERE),
     *(Measure(f"more vivid{w}", f"duller{w}", 5.0, "", w.strip()) for w in _WHERE),
-    Measure("more patterned", "plainer", 1.0),
+    Measure("more patterned", "plainer", 2.0),
     Measure("wider for its height", "taller for its width", 0.4),
     Measure("fuller in outline", "more open in outline", 0.07),
 )

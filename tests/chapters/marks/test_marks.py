@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from tests.features.test_deep import make_network
 
 from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE
-from fieldguide.chapters.marks.pool import SOURCES, list_columns
+from fieldguide.chapters.marks.pool import SOURCES, Column, list_columns, see_columns
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import MAP_WORDS
@@ -92,6 +92,12 @@ def test_no_class_of_the_network_and_no_name_of_a_kind_is_a_mark(bugs):
     assert {word.name for word in MAP_WORDS} <= texts
     assert not texts & ({"red bug", "blue bug", "half bug"} | set(bugs.about.get("kinds", ())))
     assert all(each.name in class_names() for each in bugs.marks("red bug").classes)
+
+
+def test_what_a_thing_is_must_be_surer_than_what_it_looks_like():
+    columns = (Column("bird", "network"), Column("mostly red", "subject", ("red",)))
+    scores = np.array([[0.79, 0.5], [0.8, 0.49]])
+    assert see_columns(columns, scores).tolist() == [[False, True], [True, False]]
 
 
 def test_a_new_picture_shows_the_marks_of_its_kind(bugs):

@@ -5,7 +5,7 @@ import numpy as np
 from fieldguide.chapters.marks.choosing import Passed
 from fieldguide.chapters.marks.pool import Column
 from fieldguide.chapters.marks.records import ImageMark, Mark, PairDifferences, PairMarks
-from fieldguide.chapters.marks.saying import count_enough, drop_repeats
+from fieldguide.chapters.marks.saying import count_enough, drop_repeats, repeats_colours
 from fieldguide.chapters.marks.sentences import (
     NO_DIFFERENCE,
     say_differences,
@@ -23,6 +23,8 @@ COLUMNS = (
     Column("mostly red", "subject", ("red",)),
     Column("with red", "subject", ("red",)),
     Column("with blue", "subject", ("blue",)),
+    Column("with brown", "subject", ("brown",)),
+    Column("mostly orange", "subject", ("orange",)),
     Column("black and red", "subject", ("black", "red")),
     Column("red above", "subject", ("red",), "above"),
     Column("of one colour", "subject"),
@@ -52,6 +54,14 @@ def test_a_colour_is_said_once():
     assert keep("with red", "mostly red", "red above") == ["mostly red"]
     assert keep("red above", "with red") == ["red above"]
     assert keep("with red", "black and red", "with blue") == ["black and red", "with blue"]
+
+
+def test_a_shade_of_a_colour_is_not_another():
+    assert keep("mostly orange", "with brown", "with red") == ["mostly orange", "with red"]
+    assert keep("with brown") == ["with brown"]
+    assert repeats_colours(("grey",), {"white"})
+    assert not repeats_colours(("red",), {"brown"})
+    assert not repeats_colours((), {"brown"})
 
 
 def test_the_owner_comes_first_and_the_picture_only_alone():
@@ -91,6 +101,8 @@ def test_what_a_kind_lacks():
     assert make("red above", colours=("red",), negated=True).words == "no red above"
     assert make("mostly red", colours=("red",), negated=True).words == "not mostly red"
     assert make("crested", "owner", negated=True).words == "not crested"
+    little = make("yellow", colours=("yellow",), negated=True, is_little=True)
+    assert little.words == "less yellow"
 
 
 def test_look_alikes_are_told_by_what_was_not_said_yet():

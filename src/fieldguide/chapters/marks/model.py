@@ -30,6 +30,7 @@ from fieldguide.chapters.marks.pool import (
     measure_subjects,
     name_measure,
     score_columns,
+    see_columns,
 )
 from fieldguide.chapters.marks.records import (
     ImageMark,
@@ -43,11 +44,10 @@ from fieldguide.chapters.marks.records import (
     PatternMark,
     Threshold,
 )
-from fieldguide.chapters.marks.saying import drop_repeats
+from fieldguide.chapters.marks.saying import drop_repeats, repeats_colours
 from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
 from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
-from fieldguide.features.vocabulary import YES
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.sighting import Sighting
@@ -56,6 +56,7 @@ from fieldguide.guide.views import Kind
 N_PAIR_MARKS = 4
 N_COLOURS, LEAST_WEIGHT = 3, 0.4  # of the first colour's
 N_SHOWN = 4  # specimens of a mark
+A_TRACE = 0.03  # share of the subject, from which on it has "less" of a colour and not "no"
 SURELY = 0.9  # score of what is unusual
 N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
 MOST_LACKED = 0.2  # share of a kind that may show what it is said, or taken, to lack
@@ -153,6 +154,7 @@ class Marks:
         scores = score_columns(
             self.pool.columns, sighting.models.word_model, sighting.word_scores[None], maps
         )[0]
+        shows = see_columns(self.pool.columns, scores)
         measures = None if maps is None else measure_subjects(maps).measures[0]
         found = None if maps is None else SubjectMap.from_row(maps[0])
         passed = {each.column: each for each in self.find_passed(k)}
@@ -163,7 +165,7 @@ class Marks:
 
         def see(mark: Mark) -> ImageMark:
             box = _find_box(mark, found)
-            is_seen = _is_seen(mark, scores, measures)
+            is_seen = _is_seen(mark, shows, measures)
             numbers = mark.n_own, mark.of_own, mark.n_other, mark.of_other
             return ImageMark(mark.words, mark.source, is_seen, *numbers, box)
 
@@ -229,6 +231,7 @@ class Marks:
                         mark,
                         negated=True,
                         text=mark.text.removeprefix("with "),
+                        is_little=self._has_little(mark, k),
                         n_own=lacking[0],
                         of_own=each.of_other,
                         n_other=lacking[1],
@@ -236,6 +239,14 @@ class Marks:
                     )
                 ]
         return []
+
+    def _has_little(self, mark: Mark, k: int) -> bool:
+        """Whether a kind that is said to lack colours has a little of one."""
+        if self.pool.measured is None or not mark.colours:
+            return False
+        columns = [COLOURS.index(colour) for colour in mark.colours]
+        shares = self.pool.measured.measures[np.ix_(self.index == k, columns)]
+        return bool(np.nanquantile(shares, 0.8) > A_TRACE)
 
     def _find_unusual(self, k: int, scores: np.ndarray) -> tuple[str, ...]:
         """Return what a picture surely shows and no specimen of a kind does."""
@@ -290,14 +301,14 @@ def _list_first(weights: np.ndarray) -> list[int]:
     return [int(c) for c in first if weights[c] > LEAST_WEIGHT * weights.max() > 0]
 
 
-def _is_seen(mark: Mark, scores: np.ndarray, measures: np.ndarray | None) -> bool:
+def _is_seen(mark: Mark, shows: np.ndarray, measures: np.ndarray | None) -> bool:
     """Whether a picture shows a mark, or lacks it where that is the mark."""
     if mark.threshold is not None:
         if measures is None or not np.isfinite(measures[mark.threshold.measure]):
             return False
         measure, sign, cut = mark.threshold
         return bool(sign * (measures[measure] - cut) > 0)
-    return bool(scores[mark.column] >= YES) != mark.negated
+    return bool(shows[mark.column]) != mark.negated
 
 
 def _find_box(mark: Mark, found: SubjectMap | None) -> Box | None:
@@ -330,6 +341,7 @@ def _drop_alike(compared: Iterable[Mark], marks: Sequence[Mark]) -> Iterable[Mar
         assert mark.threshold is not None
         measure = MEASURES[mark.threshold.measure]
         sort = measure.colour or mark.text.removesuffix(f" {measure.part}" if measure.part else "")
-        if sort not in sorts and measure.colour not in colours:
+        is_said = measure.colour and repeats_colours((measure.colour,), colours)
+        if sort not in sorts and not is_said:
             sorts.add(sort)
             yield mark

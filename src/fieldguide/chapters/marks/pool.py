@@ -46,6 +46,7 @@ _SOURCE_OF = {
     "surroundings": SURROUNDINGS,
     "picture": PICTURE,
 }
+SURE = 0.8  # score of a word of the network, from which on it counts
 _BLOCK = 256  # specimens whose words are read at once
 
 
@@ -105,8 +106,17 @@ def read_pool(
     is_own = [source not in WordModel.MEASURED for source in matrix.sources]
     scores[:, is_own] = matrix.scores[:, is_own]
     columns = list_columns(model, has_maps=observed.maps is not None)
-    shows = score_columns(columns, model, scores, observed.maps) >= YES
+    shows = see_columns(columns, score_columns(columns, model, scores, observed.maps))
     return Pool(columns, shows, None if observed.maps is None else measure_subjects(observed.maps))
+
+
+def see_columns(columns: Sequence[Column], scores: np.ndarray) -> np.ndarray:
+    """Return which columns pictures show, from their scores.
+
+    What a thing is must be surer than the rest: the network may be wrong of a whole kind, which
+    no specimen left out would tell, but it is then seldom sure.
+    """
+    return scores >= np.array([SURE if c.source == NETWORK else YES for c in columns])
 
 
 def measure_subjects(maps: np.ndarray) -> Measured:

@@ -37,15 +37,18 @@ class Mark:
     part: str = ""  # of the subject
     column: int | None = None  # of the pool
     threshold: Threshold | None = None  # of a comparison
+    is_little: bool = False  # where negated: it has a little of the colour
     specimens: tuple[MarkedSpecimen, ...] = ()  # exemplars of the kind that show it
 
     @property
     def words(self) -> str:
-        """The mark as it is said: "black above", "no red above", "not mostly red"."""
+        """The mark as it is said: "black above", "no red above", "less red", "not mostly red"."""
         if not self.negated:
             return self.text
         is_part = self.source == "subject" and self.colours and not self.text.startswith("mostly")
-        return f"{'no' if is_part else 'not'} {self.text}"
+        if not is_part:
+            return f"not {self.text}"
+        return f"{'less' if self.is_little else 'no'} {self.text}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Which of the marks that pass are said: few, each with something of its own to say.
 
 Left out are names of the kind itself, words that a narrower one implies ("animal" beside
-"insect"), and all but one word about the same colour. What is around the subject comes after it,
-and what the picture is like is said only where there is nothing else.
+"insect"), and all but one word about a colour and its shades. What is around the subject comes
+after it, and what the picture is like is said only where there is nothing else.
 
 Of those that are left the most telling are said, by the plain difference of the shares: on drawn
 specimens, whose marks are known, it names them better than the concert of votes does
@@ -31,6 +31,8 @@ from fieldguide.select import AdditiveKernelSelector
 N_SAID = 4
 C = 1.0  # of the selection
 MOST_ROWS = 400  # of others
+# A colour in the light and in the shade.
+SHADES = ({"brown", "orange"}, {"black", "grey"}, {"grey", "white"})
 _WITH = "with "
 
 
@@ -47,9 +49,7 @@ def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str)
             if column.text in implied:
                 continue
         elif column.colours:
-            if colours.issuperset(column.colours) or (
-                len(column.colours) > 1 and not colours.isdisjoint(column.colours)
-            ):
+            if repeats_colours(column.colours, colours):
                 continue
             colours.update(column.colours)
         elif (column.source == PICTURE and kept) or (
@@ -59,6 +59,13 @@ def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str)
             continue
         kept.append(each)
     return kept
+
+
+def repeats_colours(colours: Sequence[str], said: set[str]) -> bool:
+    """Whether colours were said already, or are shades of one that was: brown beside orange."""
+    if len(colours) > 1:
+        return not said.isdisjoint(colours)
+    return any(c in said or any({c, other} in SHADES for other in said) for c in colours)
 
 
 def count_enough(

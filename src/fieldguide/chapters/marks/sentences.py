@@ -10,6 +10,7 @@ from fieldguide.chapters.marks.records import (
     PairMarks,
     PatternMark,
 )
+from fieldguide.chapters.marks.saying import repeats_colours
 from fieldguide.guide.naming import listed
 
 N_APART, N_PAIR = 2, 2  # look-alikes that the sentence of a kind names; marks between two kinds
@@ -40,8 +41,14 @@ def say_kind(said: Sequence[Mark], apart: Sequence[PairMarks]) -> str:
     """Say what tells a kind from others, and from its look-alikes; empty where nothing does."""
     parts = [_begin(say_marks(said))]
     known = {mark.text for mark in said}
+    colours = {colour for mark in said for colour in mark.colours}
     for pair in apart:
-        new = [mark for mark in pair.marks if mark.text not in known][:N_PAIR]
+        new = [
+            mark
+            for mark in pair.marks
+            if mark.text not in known
+            and (mark.negated or mark.part or not repeats_colours(mark.colours, colours))
+        ][:N_PAIR]
         if new and len(parts) <= N_APART:
             parts.append(f"Unlike {pair.shown}: {say_marks(new)}")
     return " ".join(f"{part}." for part in parts if part)

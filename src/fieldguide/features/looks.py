@@ -178,14 +178,17 @@ def sum_shares(shares: Sequence[tuple[Box, np.ndarray]], shape: tuple[int, int])
     height, width = shape
     total = np.zeros(shape)
     for (x0, y0, x1, y1), grid in shares:
-        across = _spread(x0 * width, x1 * width, grid.shape[1], width)
-        down = _spread(y0 * height, y1 * height, grid.shape[0], height)
+        across = spread_cells(x0 * width, x1 * width, grid.shape[1], width)
+        down = spread_cells(y0 * height, y1 * height, grid.shape[0], height)
         total += down.T @ grid @ across
     return total
 
 
-def _spread(start: float, end: float, n_cells: int, n_pixels: int) -> np.ndarray:
-    """Return the share of each cell that each pixel of a side gets, (n_cells, n_pixels)."""
+def spread_cells(start: float, end: float, n_cells: int, n_pixels: int) -> np.ndarray:
+    """Return the share of each cell that each pixel of a side gets, (n_cells, n_pixels).
+
+    The cells divide what lies between ``start`` and ``end``, in pixels.
+    """
     edges = np.clip(np.linspace(start, end, n_cells + 1), 0, n_pixels)
     pixels = np.arange(n_pixels)
     overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)

@@ -23,6 +23,7 @@ from scipy import ndimage
 
 from fieldguide.features.color_histogram import to_lab
 from fieldguide.features.colour_names import COLOURS, NO_NAME
+from fieldguide.features.looks import spread_cells
 from fieldguide.features.network import Box
 from fieldguide.features.subject_words import LENT, NEIGHBOURS, SeenSubject, share_names
 
@@ -242,16 +243,8 @@ def _share_cells(cells: np.ndarray, where: np.ndarray) -> np.ndarray:
 
 def _shrink(mask: np.ndarray) -> np.ndarray:
     """Return the share of a mask in each of the cells of a map, (N_CELLS, N_CELLS)."""
-    down, across = (_spread(length) for length in mask.shape)
+    down, across = (spread_cells(0, length, N_CELLS, length) for length in mask.shape)
     return np.asarray(down @ mask.astype(np.float64) @ across.T)
-
-
-def _spread(length: int) -> np.ndarray:
-    """Return the share that each pixel of a side has in each cell, (N_CELLS, length)."""
-    edges = np.linspace(0, length, N_CELLS + 1)
-    pixels = np.arange(length)
-    overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
-    return np.asarray(np.maximum(overlap, 0) * N_CELLS / length)
 
 
 def _measure_tones(lab: np.ndarray, inside: np.ndarray) -> np.ndarray:

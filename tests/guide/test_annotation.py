@@ -10,6 +10,7 @@ from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.annotation import (
     fill_annotation,
+    group_unannotated,
     learn_annotation,
     open_annotation,
     save_annotation,
@@ -38,6 +39,31 @@ def test_gaps_are_filled_by_detectors_that_work():
     given = A.copy()
     given[0, 2] = np.nan
     assert fill_annotation(given, names, annotation, X)[0, 2] == 0
+
+
+def test_kinds_are_held_out_where_one_is_not_annotated():
+    kinds = [*"aaabbb", None]
+    A = np.zeros((7, 2))
+    assert group_unannotated(A, kinds) is None
+    A[:2] = A[4] = np.nan
+    assert group_unannotated(A, kinds) is None  # of both kinds some are annotated
+    A[2] = np.nan
+    groups = group_unannotated(A, kinds)
+    assert len(set(groups.tolist())) == 3
+    assert groups[0] == groups[2] != groups[3] == groups[5] != groups[6]
+
+
+def test_what_detects_a_kind_is_no_detector_of_its_attributes():
+    """One kind is red and all of it has the attribute: held out by kind, nobody can tell."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(6), 12)
+    X = np.eye(6)[kinds] + 0.1 * rng.normal(size=(72, 6))
+    A = (kinds == 2).astype(float)[:, None]
+    A[kinds == 5] = np.nan
+    believed = learn_annotation(X, A, ["spotted"], seed=0, n_jobs=1)
+    assert believed.names == ("spotted",)
+    strict = learn_annotation(X, A, ["spotted"], groups=kinds, seed=0, n_jobs=1)
+    assert strict.names == ()
 
 
 def test_too_little_annotation_has_no_detectors():

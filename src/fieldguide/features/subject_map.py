@@ -65,7 +65,7 @@ _PAIRS = tuple(
 _FORM = (
     ("much wider than tall", 0.8, 0.15),  # octaves of width over height
     ("much taller than wide", 0.7, 0.15),
-    ("of one colour", 0.75, 0.05),  # share of the first
+    ("mostly of one colour", 0.75, 0.05),  # share of the first
     ("of many colours", 4.0, 0.4),  # as many of equal share
 )
 MAP_WORDS = (

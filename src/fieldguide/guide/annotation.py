@@ -1,8 +1,10 @@
 """The owner's attributes for images that nobody annotated: detectors learnt from the others.
 
 They fill the gaps of an annotation while a guide is built, and say what a new image shows. A
-detector is believed where it ranks held-out specimens well. On the embedded collection they find
-more of the attributes of held-out specimens than a vote of the nearest does, and more precisely.
+detector is believed where it ranks held-out specimens well. Where whole kinds are not annotated,
+kinds are held out: what detects a kind would else pass for a detector of its attributes. On the
+embedded collection they find more of the attributes of held-out specimens than a vote of the
+nearest does, and more precisely.
 """
 
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ import numpy as np
 from fieldguide.describe import AttributeDetectors
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
+from fieldguide.guide.summaries import group_kinds
 from fieldguide.guide.workspace import Workspace
 
 NAME = "annotation"
@@ -49,14 +52,36 @@ def build(work: Workspace) -> None:
     X, names = work.built[rows.NAME].X, work.collection.attribute_names
     item_rows = work.built[specimens.NAME].item_rows
     A = np.asarray(work.collection.attributes[item_rows], dtype=np.float64)
-    annotation = learn_annotation(X, A, names, seed=work.seed, n_jobs=work.n_jobs)
+    groups = group_unannotated(A, work.built[specimens.NAME].kinds)
+    annotation = learn_annotation(X, A, names, groups=groups, seed=work.seed, n_jobs=work.n_jobs)
     work.built[NAME] = Filled(fill_annotation(A, names, annotation, X), names)
     if annotation is not None:
         save_annotation(annotation, work.draft)
 
 
+def group_unannotated(A: np.ndarray, kinds: Sequence[str | None]) -> np.ndarray | None:
+    """Return the number of each row's kind, where some kind has no annotated row; None elsewhere.
+
+    Rows without a kind are groups of their own.
+    """
+    is_known = ~np.isnan(A).all(axis=1)
+    members = group_kinds(kinds)
+    if all(is_known[ids].any() for ids in members.values()):
+        return None
+    groups = -1 - np.arange(len(A))
+    for k, ids in enumerate(members.values()):
+        groups[ids] = k
+    return groups
+
+
 def learn_annotation(
-    X: np.ndarray, A: np.ndarray, names: Sequence[str], *, seed: int, n_jobs: int
+    X: np.ndarray,
+    A: np.ndarray,
+    names: Sequence[str],
+    *,
+    groups: np.ndarray | None = None,
+    seed: int,
+    n_jobs: int,
 ) -> Annotation | None:
     """Train detectors on annotated rows; None where too little is annotated.
 
@@ -66,6 +91,8 @@ def learn_annotation(
     A : ndarray of shape (n, n_attributes)
         In [0, 1]; NaN where an image is not annotated.
     names : sequence of n_attributes names
+    groups : ndarray of shape (n,), optional
+        Rows that are held out together.
     """
     is_known = ~np.isnan(A)
     used = np.flatnonzero(is_known.sum(axis=0) >= _LEAST_ROWS)
@@ -73,7 +100,7 @@ def learn_annotation(
     if not len(used) or len(known) < _LEAST_ROWS:
         return None
     detectors = AttributeDetectors(n_jobs=n_jobs, random_state=seed)
-    detectors.fit(X[known], A[np.ix_(known, used)])
+    detectors.fit(X[known], A[np.ix_(known, used)], None if groups is None else groups[known])
     return _believe(detectors, [names[int(j)] for j in used])
 
 

@@ -265,7 +265,7 @@ class Marks:
         """Whether a column says something large of the subject."""
         column = self.pool.columns[j]
         if column.source == SUBJECT:
-            return column.text.startswith("mostly ")
+            return bool(column.colours) and column.text.startswith("mostly ")
         return column.source == OWNER
 
 

@@ -64,6 +64,7 @@ PROBLEMS = (
     "guide_tree",
     "subject_words",
     "marks",
+    "unknown",
 )
 
 

@@ -12,6 +12,7 @@ from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import WordModel
 from fieldguide.guide import Guide
 from fieldguide.guide.summaries import choose_exemplars, make_slugs
+from fieldguide.site.answer_lines import answer_lines
 
 
 def test_open_gives_back_what_build_made(small_guide, blobs):
@@ -83,6 +84,19 @@ def test_identify_takes_any_form_of_image(small_guide, blobs, tmp_path):
     assert answers[0].kinds[0][0] == "stripe"
     assert sum(p for _, p in answers[0].kinds) == pytest.approx(1, abs=1e-6)
     assert answers[0].neighbours[0].kind == "stripe"
+
+
+def test_a_picture_like_no_specimen_is_none_of_these(small_guide, blobs):
+    own = small_guide.identify(blobs[0])
+    assert sum(answer.none_of_these for answer in own) <= 1
+    noise = np.random.default_rng(0).integers(0, 256, (72, 72, 3), dtype=np.uint8)
+    stranger = small_guide.identify([noise])[0]
+    assert stranger.none_of_these
+    assert stranger.to_plain()["none_of_these"] is True
+    lines = answer_lines(small_guide, stranger)
+    assert lines[0].startswith("perhaps none of these kinds")
+    assert lines[1].startswith("if one of them, ")
+    assert not answer_lines(small_guide, own[0])[0].startswith("perhaps")
 
 
 def test_identify_refuses_what_is_no_image(small_guide, tmp_path):

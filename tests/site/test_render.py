@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import get_type_hints
 from urllib.parse import unquote, urljoin, urlsplit
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -411,3 +412,12 @@ def test_pages_are_given_records():
         record = get_type_hints(getattr(Renderer, name))["return"]
         assert is_dataclass(record), name
         assert record.__dataclass_params__.frozen, name
+
+
+def test_a_stranger_is_said_to_be_one(small_guide, blobs):
+    renderer = Renderer(small_guide, live=True)
+    noise = np.random.default_rng(0).integers(0, 256, (72, 72, 3), dtype=np.uint8)
+    for image, is_stranger in ((noise, True), (blobs[0][2], False)):
+        answer = small_guide.identify([image])[0]
+        html = renderer.answer(renderer.show(answer, Image.fromarray(image), 0.1))
+        assert ("Perhaps none of these kinds" in html) == is_stranger

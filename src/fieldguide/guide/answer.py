@@ -69,6 +69,9 @@ class Answer:
     words: Annotated[tuple[ShownWord, ...], "surest first, those of the picture itself last"] = ()
     neighbours: Annotated[tuple[Neighbour, ...], "the nearest specimens, nearest first"] = ()
     path: Annotated[KeyPath | None, "the way through the key; null for keys without a graph"] = None
+    none_of_these: Annotated[
+        bool, "whether it is so unlike all specimens that it may be of no kind of the guide"
+    ] = False
     # What optional chapters say, by their name; one that says nothing is not there.
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
 

@@ -36,6 +36,7 @@ def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
         word_sighting(sighting),
         tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
         path=follow_key(guide, sighting) if guide.couplets else None,
+        none_of_these=bool(sighting.kinds) and sighting.is_stranger,
         parts=answer_parts(sighting),
     )
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
-from fieldguide.guide import rows, specimens
+from fieldguide.guide import rows, specimens, words
+from fieldguide.guide.familiarity import find_threshold
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -49,6 +50,9 @@ def build(work: Workspace) -> None:
     key, held_out, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
     if key is not None:
         files.write_estimator(work.draft, files.KEY, key)
+        work.info["familiarity"] = find_threshold(
+            work.built[rows.NAME].X, work.built[words.NAME].near
+        )
     work.info |= {
         "accuracy": held_out.accuracy if held_out else None,
         "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,

@@ -75,6 +75,12 @@ class Models:
         """Box and confidence of each specimen's subject, (n_specimens, 5)."""
         return files.read_features(self._folder, "subjects", self._about["n_specimens"])
 
+    @property
+    def familiarity(self) -> float | None:
+        """How familiar a picture of a kind of the guide is at least; None where it is not known."""
+        least = self._about.get("familiarity")
+        return float(least) if isinstance(least, int | float) else None
+
     @cached_property
     def maps(self) -> np.ndarray | None:
         """The map of each specimen's subject, (n_specimens, MAP_SIZE); None without a second

@@ -23,6 +23,7 @@ from fieldguide.features import (
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
+from fieldguide.guide.familiarity import measure_familiarity
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import find_largest, normalise_rows
@@ -117,6 +118,15 @@ class Sighting:
         """The specimens that look most like it, nearest first."""
         known = self.models.rows
         return find_largest(self.row @ known.T, min(N_NEIGHBOURS, len(known)))[0]
+
+    @cached_property
+    def is_stranger(self) -> bool:
+        """Whether it is less like the specimens than nearly all of them are like others."""
+        least = self.models.familiarity
+        if least is None:
+            return False
+        likeness = self.row @ np.asarray(self.models.rows[self.nearest]).T
+        return bool(measure_familiarity(likeness)[0] < least)
 
     @cached_property
     def word_scores(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from fieldguide.guide.answer import Answer
 from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
-from fieldguide.site.phrases import is_close_call, percent, word_group, word_path
+from fieldguide.site.phrases import STRANGER, is_close_call, percent, word_group, word_path
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -17,7 +17,10 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     lines = []
     if answer.kinds:
         (name, probability), *others = answer.kinds
-        lines.append(f"{guide.shown_name(name)} ({probability:.0%})")
+        if answer.none_of_these:
+            lines.append(STRANGER)
+        likely = f"{guide.shown_name(name)} ({probability:.0%})"
+        lines.append(f"if one of them, {likely}" if answer.none_of_these else likely)
         runners = [f"{guide.shown_name(other)} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")

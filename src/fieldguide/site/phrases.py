@@ -45,6 +45,9 @@ _TREES = {
 }
 
 
+STRANGER = "perhaps none of these kinds: hardly any specimen is so unlike all others"
+
+
 def count(number: int, noun: str) -> str:
     """Count things in words: ``"1 specimen"``, ``"1,204 specimens"``, ``"no specimens"``."""
     plural = _IRREGULAR.get(noun, noun + "s")

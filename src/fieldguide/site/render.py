@@ -394,6 +394,10 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         moment=phrases.moment,
     )
     environment.globals.update(
-        counted=phrases.count, chapter_styles=list_styles(), alone=alone, no_border=NO_BORDER
+        counted=phrases.count,
+        chapter_styles=list_styles(),
+        alone=alone,
+        no_border=NO_BORDER,
+        stranger=phrases.STRANGER,
     )
     return environment

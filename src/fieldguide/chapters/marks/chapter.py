@@ -29,7 +29,6 @@ from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.measure import picture_names
-from fieldguide.guide.naming import display_name
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import group_kinds
@@ -62,7 +61,7 @@ def build(work: Workspace) -> None:
     said = []
 
     def choose(k: int) -> tuple[list[Passed], int]:
-        kept = drop_repeats(model.find_passed(k), model.pool.columns, display_name(model.kinds[k]))
+        kept = drop_repeats(model.find_passed(k), model.pool.columns, model.shown[k])
         own, other = np.flatnonzero(index == k), np.flatnonzero((index >= 0) & (index != k))
         chosen = kept[:N_SAID]
         return chosen, count_enough(chosen, model.pool.shows, own, other, work.seed)

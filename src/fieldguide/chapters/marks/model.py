@@ -49,7 +49,7 @@ from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
 from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
 from fieldguide.guide.models import Models
-from fieldguide.guide.naming import display_name
+from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import Kind
 
@@ -81,6 +81,11 @@ class Marks:
     folds: np.ndarray  # (n_specimens,)
     pool: Pool
     said: tuple[Said, ...]  # of each kind
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The kinds as people write them."""
+        return show_kinds(self.kinds)
 
     @cached_property
     def counts(self) -> Counts:
@@ -115,6 +120,7 @@ class Marks:
         apart = tuple(
             PairMarks(other, spell(other), share, tuple(map(place.show, self.set_apart(k, j))))
             for other, share in kind.look_alikes
+            if other in self.kinds
             for j in [self.kinds.index(other)]
         )
         sentence = say_kind(marks[: len(first)], apart)
@@ -186,7 +192,7 @@ class Marks:
             for each in find_marks(self.counts, k, [other])
             if each.rise >= LEAST_RISE and not self._is_overlooked(each)
         ]
-        kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[k]))
+        kept = drop_repeats(passed, self.pool.columns, self.shown[k])
         marks = [self.make_mark(each) for each in kept]
         if self.pool.measured is not None:
             own, others = (np.flatnonzero(self.index == j) for j in (k, other))
@@ -220,7 +226,7 @@ class Marks:
     def _list_lacked(self, k: int, other: int) -> list[Mark]:
         """Return at most one thing that the other kind shows and this one does not."""
         passed = find_marks(self.counts, other, [k])
-        kept = drop_repeats(passed, self.pool.columns, display_name(self.kinds[other]))
+        kept = drop_repeats(passed, self.pool.columns, self.shown[other])
         for each in kept:
             mark = self.make_mark(each)
             is_rare = each.n_other <= MOST_LACKED * each.of_other and each.rise >= LEAST_CLEAR
@@ -246,7 +252,8 @@ class Marks:
             return False
         columns = [COLOURS.index(colour) for colour in mark.colours]
         shares = self.pool.measured.measures[np.ix_(self.index == k, columns)]
-        return bool(np.nanquantile(shares, 0.8) > A_TRACE)
+        shares = shares[np.isfinite(shares)]
+        return len(shares) > 0 and bool(np.quantile(shares, 0.8) > A_TRACE)
 
     def _find_unusual(self, k: int, scores: np.ndarray) -> tuple[str, ...]:
         """Return what a picture surely shows and no specimen of a kind does."""

@@ -47,6 +47,17 @@ N_SEEDS = 5
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
+    sets = look_at_collections(data, tiny=tiny)
+    n_seeds = 2 if tiny else N_SEEDS
+    rows: list[dict[str, Any]] = []
+    with threadpool_limits(1):
+        for name, seen in sets.items():
+            rows += judge_set(name, seen, n_seeds)
+    return {"rows": rows}
+
+
+def look_at_collections(data: Path | None, *, tiny: bool) -> dict[str, Seen]:
+    """Return what a build sees of the collections at hand."""
     sets = {"specimens": look_at_specimens(2 if tiny else 24)}
     if data is not None and not tiny:
         for name, folder in (("Caltech-101", "caltech101"), ("CUB-200", "cub200/images")):
@@ -54,12 +65,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             items = [item for item in items if item.kind != "BACKGROUND_Google"]
             paths = [data / folder / item.path for item in items]
             sets[name] = look_at(folder.replace("/", "_"), paths, [str(i.kind) for i in items])
-    n_seeds = 2 if tiny else N_SEEDS
-    rows: list[dict[str, Any]] = []
-    with threadpool_limits(1):
-        for name, seen in sets.items():
-            rows += judge_set(name, seen, n_seeds)
-    return {"rows": rows}
+    return sets
 
 
 def look_at_specimens(n_per_kind: int) -> Seen:

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.problems.guide_tree import look_at_specimens
-from benchmarks.seen import look_at
-from fieldguide.collection import Collection
+from benchmarks.problems.guide_tree import look_at_collections
 from fieldguide.guide.familiarity import find_threshold, measure_familiarity
 from fieldguide.guide.key import KEY_C
 from fieldguide.guide.words import find_near
@@ -30,13 +28,7 @@ REFUSED = 0.05
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
-    seen = {"specimens": look_at_specimens(2 if tiny else 24)}
-    if data is not None and not tiny:
-        for name, folder in (("Caltech-101", "caltech101"), ("CUB-200", "cub200/images")):
-            items = Collection.from_folder(data / folder).items
-            items = [item for item in items if item.kind != "BACKGROUND_Google"]
-            paths = [data / folder / item.path for item in items]
-            seen[name] = look_at(folder.replace("/", "_"), paths, [str(i.kind) for i in items])
+    seen = look_at_collections(data, tiny=tiny)
     sets = {name: (each.X, np.array(each.kinds)) for name, each in seen.items()}
     n_splits = 1 if tiny else N_SPLITS
     rows: list[dict[str, Any]] = []

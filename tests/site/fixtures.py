@@ -132,6 +132,9 @@ class StandInGuide:
     def marks(self, name):
         return self.marks_of.get(name)
 
+    def list_mark_pictures(self):
+        return [each.picture for found in self.marks_of.values() for each in found.patterns]
+
     def compare(self, kind, other):
         for name in (kind, other):
             if name not in {each.name for each in self.kinds}:

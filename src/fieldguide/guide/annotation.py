@@ -16,7 +16,7 @@ import numpy as np
 from fieldguide.describe import AttributeDetectors
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
-from fieldguide.guide.summaries import group_kinds
+from fieldguide.guide.summaries import group_kinds, index_kinds
 from fieldguide.guide.workspace import Workspace
 
 NAME = "annotation"
@@ -65,13 +65,10 @@ def group_unannotated(A: np.ndarray, kinds: Sequence[str | None]) -> np.ndarray 
     Rows without a kind are groups of their own.
     """
     is_known = ~np.isnan(A).all(axis=1)
-    members = group_kinds(kinds)
-    if all(is_known[ids].any() for ids in members.values()):
+    if all(is_known[ids].any() for ids in group_kinds(kinds).values()):
         return None
-    groups = -1 - np.arange(len(A))
-    for k, ids in enumerate(members.values()):
-        groups[ids] = k
-    return groups
+    index = index_kinds(kinds)
+    return np.where(index < 0, -1 - np.arange(len(A)), index)
 
 
 def learn_annotation(

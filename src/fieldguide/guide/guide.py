@@ -321,6 +321,11 @@ class Guide:
             return None
         return known.of_kind(self.kind(kind), self.shown_name, self._models.maps)
 
+    def list_mark_pictures(self) -> list[str]:
+        """Return the addresses of the pictures that marks are shown by, besides specimens."""
+        known = self._models.part("marks")
+        return [] if known is None else known.pictures
+
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.
 

@@ -38,6 +38,14 @@ def group_kinds(kinds: Sequence[str | None]) -> dict[str, list[int]]:
     return members
 
 
+def index_kinds(kinds: Sequence[str | None]) -> np.ndarray:
+    """Return the place of each specimen's kind among the names in order; −1 for none."""
+    index = np.full(len(kinds), -1, dtype=np.int32)
+    for k, ids in enumerate(group_kinds(kinds).values()):
+        index[ids] = k
+    return index
+
+
 def list_children(parent: np.ndarray) -> list[list[int]]:
     """Return the children of each node of a tree in pre-order, in order."""
     children: list[list[int]] = [[] for _ in parent]

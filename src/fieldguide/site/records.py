@@ -102,19 +102,6 @@ class BorderRecord:
 
 
 @dataclass(frozen=True)
-class KindPairRecord:
-    """Two kinds side by side."""
-
-    kind: str
-    other: str
-    n_taken: int  # specimens of the first that the key takes for the second, held out
-    of_kind: int  # specimens of the first that it was asked about
-    n_other_taken: int
-    of_other: int
-    border: tuple[BorderRecord, ...]  # taken for the other, the surest first; then in doubt
-
-
-@dataclass(frozen=True)
 class FindRecord:
     """A specimen that fits a query."""
 
@@ -202,17 +189,8 @@ def kind_pair_to_plain(guide: "Guide", pair: KindPair) -> dict[str, Any]:
         BorderRecord(each.id, each.path, each.kind, each.answer, each.sure)
         for each in guide.specimens(pair.border)
     )
-    record = KindPairRecord(
-        pair.kind,
-        pair.other,
-        pair.n_taken,
-        pair.of_kind,
-        pair.n_other_taken,
-        pair.of_other,
-        border,
-    )
     parts = {name: page.record_pair(guide, pair) for name, page in list_pages().items()}
-    return {**to_plain(record), **{name: to_plain(part) for name, part in parts.items()}}
+    return {**to_plain(pair), "border": to_plain(border), **to_plain(parts)}
 
 
 def found_record(found: Found) -> FoundRecord:

@@ -12,7 +12,6 @@ from starlette.testclient import TestClient
 from fieldguide.chapters.marks.page import (
     difference_lines,
     image_lines,
-    list_mark_pictures,
     marks_lines,
     show_image_marks,
     word_enough,
@@ -111,7 +110,7 @@ def test_marks_stand_on_the_first_page_of_a_kind_alone(make_stand_in):
 
 
 def test_the_export_and_the_server_hold_every_picture_of_marks(guide, tmp_path):
-    pictures = list_mark_pictures(guide)
+    pictures = guide.list_mark_pictures()
     export_site(guide, tmp_path / "site")
     client = TestClient(create_app(guide), base_url="http://localhost")
     for address in pictures:

@@ -31,7 +31,7 @@ from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.measure import picture_names
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import group_kinds
+from fieldguide.guide.summaries import group_kinds, index_kinds
 from fieldguide.guide.visual_words import encode_patches
 from fieldguide.guide.words import Words
 from fieldguide.guide.workspace import Workspace
@@ -52,9 +52,7 @@ def build(work: Workspace) -> None:
     if not work.settings.marks or len(members) < 2:
         return
     work.progress(STEP, 0, len(members))
-    index = np.full(len(table.kinds), -1, dtype=np.int32)
-    for k, ids in enumerate(members.values()):
-        index[ids] = k
+    index = index_kinds(table.kinds)
     model = Marks(tuple(members), index, deal_folds(index, work.seed), _read_pool(work), ())
     found = find_patterns(work, index)
     classes = _list_classes(table, index, len(members))

@@ -6,6 +6,7 @@ Everything is counted from what every specimen shows, when it is asked for.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +88,11 @@ class Marks:
         """The kinds as people write them."""
         return show_kinds(self.kinds)
 
+    @property
+    def pictures(self) -> list[str]:
+        """The addresses of all pictures of patterns."""
+        return [pattern.picture for said in self.said for pattern in said.patterns]
+
     @cached_property
     def counts(self) -> Counts:
         """What the specimens of each kind and fold show."""
@@ -113,10 +119,8 @@ class Marks:
             return None
         k = self.kinds.index(kind.name)
         said, place = self.said[k], _Places(kind, maps, self.pool)
-        passed = {each.column: each for each in self.find_passed(k)}
-        first = [passed[j] for j in said.columns if j in passed]
-        others = [each for j, each in passed.items() if j not in said.columns]
-        marks = tuple(place.show(self.make_mark(each)) for each in (*first, *others))
+        first, others = self._split_marks(k)
+        marks = tuple(map(place.show, (*first, *others)))
         apart = tuple(
             PairMarks(other, spell(other), share, tuple(map(place.show, self.set_apart(k, j))))
             for other, share in kind.look_alikes
@@ -163,8 +167,7 @@ class Marks:
         shows = see_columns(self.pool.columns, scores)
         measures = None if maps is None else measure_subjects(maps).measures[0]
         found = None if maps is None else SubjectMap.from_row(maps[0])
-        passed = {each.column: each for each in self.find_passed(k)}
-        marks = [self.make_mark(passed[j]) for j in self.said[k].columns if j in passed]
+        marks, _ = self._split_marks(k)
         others = (kind.name for kind in sighting.kinds if kind.name in self.kinds)
         against = next((other for other in others if other != name), None)
         apart = [] if against is None else self.set_apart(k, self.kinds.index(against))
@@ -185,6 +188,13 @@ class Marks:
         others = [j for j in range(len(self.kinds)) if j != k]
         return find_marks(self.counts, k, others, MOST_ELSEWHERE)
 
+    def _split_marks(self, k: int) -> tuple[list[Mark], list[Mark]]:
+        """Return what sets a kind apart from all others: what is said, and the rest."""
+        marks = {each.column: self._make_mark(each) for each in self.find_passed(k)}
+        said = self.said[k].columns
+        others = [mark for j, mark in marks.items() if j not in said]
+        return [marks[j] for j in said if j in marks], others
+
     def set_apart(self, k: int, other: int) -> list[Mark]:
         """Return what sets a kind apart from one other, positive marks first."""
         passed = [
@@ -193,7 +203,7 @@ class Marks:
             if each.rise >= LEAST_RISE and not self._is_overlooked(each)
         ]
         kept = drop_repeats(passed, self.pool.columns, self.shown[k])
-        marks = [self.make_mark(each) for each in kept]
+        marks = [self._make_mark(each) for each in kept]
         if self.pool.measured is not None:
             own, others = (np.flatnonzero(self.index == j) for j in (k, other))
             compared = compare_measures(self.pool.measured, self.folds, own, others)
@@ -210,25 +220,16 @@ class Marks:
         is_said = self.pool.columns[passed.column].source == NETWORK
         return is_said and passed.n_other > MOST_LACKED * passed.of_other
 
-    def make_mark(self, passed: Passed) -> Mark:
+    def _make_mark(self, passed: Passed) -> Mark:
         """Return a column that passed as a mark."""
-        column = self.pool.columns[passed.column]
-        return Mark(
-            column.text,
-            column.source,
-            False,
-            *passed[1:],
-            column.colours,
-            column.part,
-            passed.column,
-        )
+        return _to_mark(self.pool.columns[passed.column], passed, column=passed.column)
 
     def _list_lacked(self, k: int, other: int) -> list[Mark]:
         """Return at most one thing that the other kind shows and this one does not."""
         passed = find_marks(self.counts, other, [k])
         kept = drop_repeats(passed, self.pool.columns, self.shown[other])
         for each in kept:
-            mark = self.make_mark(each)
+            mark = self._make_mark(each)
             is_rare = each.n_other <= MOST_LACKED * each.of_other and each.rise >= LEAST_CLEAR
             if is_rare and mark.source in (OWNER, SUBJECT):
                 lacking = each.of_other - each.n_other, each.of_own - each.n_own
@@ -282,10 +283,9 @@ class _Places:
     def __init__(self, kind: Kind, maps: np.ndarray | None, pool: Pool) -> None:
         self._ids = kind.exemplars
         self._pool = pool
-        known = (
-            () if maps is None else (SubjectMap.from_row(np.asarray(maps[i])) for i in self._ids)
-        )
-        self._maps = dict(zip(self._ids, known, strict=False))
+        self._maps: dict[int, SubjectMap | None] = {}
+        if maps is not None:
+            self._maps = {i: SubjectMap.from_row(np.asarray(maps[i])) for i in self._ids}
 
     def show(self, mark: Mark) -> Mark:
         """Return the mark with the exemplars that show it."""
@@ -327,17 +327,14 @@ def _find_box(mark: Mark, found: SubjectMap | None) -> Box | None:
 
 def _name_measures(compared: Iterable[tuple[Passed, int, float]]) -> Iterable[Mark]:
     for passed, sign, cut in compared:
-        column: Column = name_measure(passed.column, sign)
-        yield Mark(
-            column.text,
-            SUBJECT,
-            False,
-            *passed[1:],
-            column.colours,
-            column.part,
-            None,
-            Threshold(passed.column, sign, cut),
-        )
+        threshold = Threshold(passed.column, sign, cut)
+        yield _to_mark(name_measure(passed.column, sign), passed, threshold=threshold)
+
+
+def _to_mark(said: Column, passed: Passed, **where: Any) -> Mark:
+    """Return what passed as a mark; ``where`` it is read: in a column, or beyond a threshold."""
+    numbers = passed.n_own, passed.of_own, passed.n_other, passed.of_other
+    return Mark(said.text, said.source, False, *numbers, said.colours, said.part, **where)
 
 
 def _drop_alike(compared: Iterable[Mark], marks: Sequence[Mark]) -> Iterable[Mark]:

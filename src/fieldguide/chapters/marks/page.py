@@ -150,7 +150,7 @@ class MarksPage(ChapterPage):
 
     def list_pictures(self, guide: "Guide") -> list[str]:
         """Return the addresses of all pictures of marks."""
-        return list_mark_pictures(guide)
+        return guide.list_mark_pictures()
 
 
 PAGE = MarksPage()
@@ -200,16 +200,6 @@ def show_mark(mark: Mark, others: str, pictures: PictureBook) -> ShownMark:
         alt = f"{mark.words}, in {shown.alt}"
         tiles.append(Tile(shown, f"{x0:.1f} {y0:.1f} {side:.1f} {side:.1f}", alt))
     return ShownMark(mark, say_numbers(mark, others), tuple(tiles))
-
-
-def list_mark_pictures(guide: "Guide") -> list[str]:
-    """Return the addresses of all pictures of marks."""
-    addresses: dict[str, None] = {}
-    for kind in guide.kinds:
-        found = guide.marks(kind.name)
-        if found is not None:
-            addresses |= dict.fromkeys(pattern.picture for pattern in found.patterns)
-    return list(addresses)
 
 
 def word_enough(found: KindMarks) -> str:

@@ -98,6 +98,8 @@ class AttentionTreeClassifier(TreeKey):
     support_tolerance : float, optional
         Of kernel nodes: how much held-out accuracy of a node may be given up for fewer support
         vectors; by default every node has the same C.
+    max_columns : int, optional
+        Columns that boosting asks about, drawn at random; all by default. The SVMs see all.
     max_nodes : int
         The most nodes. Where rows that go both ways would take the tree beyond, none does from
         there on; what is left when there are so many are leaves. A warning says so.
@@ -143,6 +145,7 @@ n_jobs, random_state
         n_candidates: int = 1,
         prune: float = 0.0,
         support_tolerance: float | None = None,
+        max_columns: int | None = None,
         max_nodes: int = 5000,
         C: float | str = 1.0,
         kernel: str = "linear",
@@ -168,6 +171,7 @@ n_jobs, random_state
         self.n_candidates = n_candidates
         self.prune = prune
         self.support_tolerance = support_tolerance
+        self.max_columns = max_columns
         self.max_nodes = max_nodes
         super().__init__(
             *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
@@ -273,6 +277,8 @@ n_jobs, random_state
         check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
         if self.support_tolerance is not None:
             check_number(owner, "support_tolerance", self.support_tolerance, 0, 1)
+        if self.max_columns is not None:
+            check_number(owner, "max_columns", self.max_columns, 1, 2**31 - 1, integer=True)
         if self.kernel == "precomputed":
             raise InvalidArgument(
                 f'{owner} grows on the columns of the rows, which the kernel "precomputed" does '
@@ -280,10 +286,16 @@ n_jobs, random_state
             )
 
     def _plan_trees(self, problems: Problems, index: np.ndarray) -> RoutedPlan:
-        binned = bin_features(problems.X, n_jobs=self.n_jobs)
+        columns = np.arange(problems.X.shape[1])
+        if self.max_columns is not None and self.max_columns < len(columns):
+            rng = np.random.default_rng(problems.seed)
+            columns = np.sort(rng.permutation(columns)[: self.max_columns])
+            binned = bin_features(problems.X[:, columns], n_jobs=self.n_jobs)
+        else:
+            binned = bin_features(problems.X, n_jobs=self.n_jobs)
         trees = []
         for tree in range(self.n_trees):
-            trees.append(self._plan(problems, index, self.C_, tree, binned))
+            trees.append(self._plan(problems, index, self.C_, tree, binned, columns))
         plan = plant_trees(trees, index, len(self.classes_))
         if self.support_tolerance is not None and self.kernel != "linear":
             factor = choose_support(problems, plan, self.C_, self.support_tolerance)
@@ -298,13 +310,16 @@ n_jobs, random_state
         C: float,
         tree: int,
         binned: Binned | None = None,
+        columns: np.ndarray | None = None,
     ) -> AttentionTree:
         assert binned is not None
+        assert columns is not None
         n_classes, rng = len(self.classes_), spawn_generators(problems.seed, tree + 1)[tree]
-        columns = np.arange(binned.levels.shape[1])
         if tree:
-            columns = np.sort(rng.permutation(columns)[: max(1, int(_COLUMN_SHARE * len(columns)))])
-            binned = Binned(np.ascontiguousarray(binned.levels[:, columns]), binned.cuts[columns])
+            n_asked = max(1, int(_COLUMN_SHARE * len(columns)))
+            part = np.sort(rng.permutation(len(columns))[:n_asked])
+            binned = Binned(np.ascontiguousarray(binned.levels[:, part]), binned.cuts[part])
+            columns = columns[part]
         grown = np.arange(len(index))
         if self.prune:
             grown = np.flatnonzero(~_set_apart(index, self.prune, rng))

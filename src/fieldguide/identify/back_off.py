@@ -12,6 +12,8 @@ threshold is the doubt that a share ``confidence`` of n held-out rows does not e
 (conformal prediction; groups only grow with t). The held-out rows were judged by functions of
 fewer rows, which are a little less sure than the final ones; one standard error on top makes up
 for most of that.
+For every key, with a graph or without, there is a plainer chain: the likeliest class, the likeliest
+two, three, … (:func:`choose_likeliest`), with doubts of its own.
 """
 
 import math
@@ -90,6 +92,23 @@ def find_doubts(
         mass = probability[rows] @ is_there[chain].T
         doubts[rows] = np.maximum(doubts[rows], (mass * misses).max(axis=1))
     return np.sort(doubts).astype(np.float32)
+
+
+def find_rank_doubts(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return how much held-out rows give to classes before their own, ascending, (n,)."""
+    own = probability[np.arange(len(labels)), labels][:, None]
+    before = np.where(probability > own, probability, 0).sum(axis=1)
+    return np.sort(before).astype(np.float32)
+
+
+def choose_likeliest(probability: np.ndarray, threshold: float) -> np.ndarray:
+    """Return the fewest classes of each row that together are above a threshold, (n, n) bool."""
+    order = np.argsort(-probability, axis=1, kind="stable")
+    mass = np.cumsum(np.take_along_axis(probability, order, axis=1), axis=1)
+    before = np.concatenate([np.zeros((len(mass), 1)), mass[:, :-1]], axis=1)
+    members = np.zeros(probability.shape, dtype=bool)
+    np.put_along_axis(members, order, before <= threshold, axis=1)
+    return members
 
 
 def find_threshold(doubts: np.ndarray, confidence: float) -> float:

@@ -16,12 +16,21 @@ from sklearn.utils.metaestimators import available_if
 
 from fieldguide._check import InvalidArgument, check_choice, check_seed
 from fieldguide._saving import Number, OrNone
+from fieldguide.identify.back_off import find_rank_doubts
+from fieldguide.identify.confidence import (
+    CONFIDENCE,
+    apply_confidence,
+    fit_confidence,
+    measure_growth,
+)
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.svm import (
     FastKernelScorer,
     LinearFunctions,
     Problems,
+    SigmoidCalibration,
+    Trained,
     choose_C,
     fit_scale,
     hold_out,
@@ -41,6 +50,7 @@ class FlatKey(Key):
         "functions_": functions_field(),
         "duality_gap_": Number(finite=False),
         "scale_": OrNone(Number(above=0)),
+        "confidence_": CONFIDENCE,
     }
 
     def __init__(
@@ -88,8 +98,11 @@ class FlatKey(Key):
             n_jobs=self.n_jobs,
             seed=seed,
         )
+        return self._fit_problems(problems, index)
+
+    def _fit_problems(self, problems: Problems, index: np.ndarray) -> Self:
         weight = self._weigh_rows(index)
-        folds: dict[str, Any] = {"weight": weight, "score": self._score, "seed": seed}
+        folds: dict[str, Any] = {"weight": weight, "score": self._score, "seed": problems.seed}
         if self.C == "cv":
             self.C_ = choose_C(problems, self._trainer(index), index, **folds)
         else:
@@ -99,8 +112,9 @@ class FlatKey(Key):
         self.duality_gap_ = float(trained.gaps.max())
         self.scale_: float | None = None
         self.held_out_: HeldOut | None = None
+        self.confidence_: SigmoidCalibration | None = None
         if self.probability:
-            self._calibrate(problems, index, folds)
+            self._calibrate(problems, index, folds, problems.lengths(trained))
         self.graph_ = None
         warn_open_gaps(
             type(self).__name__, trained.gaps, self.tol, "lower C, scale the columns or raise tol"
@@ -124,8 +138,13 @@ class FlatKey(Key):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
         scores = self._score(self.functions_at(X)).astype(np.float64)
-        assert self.scale_ is not None
-        return softmax(self.scale_ * scores, axis=1)
+        return self._share(scores, self.scale_)
+
+    def _share(self, scores: np.ndarray, scale: float | None) -> np.ndarray:
+        """Return probabilities from scores; without a fitted confidence, a plain softmax."""
+        assert scale is not None
+        shares = softmax(scale * scores, axis=1)
+        return apply_confidence(shares, scores.argmax(axis=1), getattr(self, "confidence_", None))
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row of an array that is known to be right, for serving.
@@ -202,15 +221,30 @@ class FlatKey(Key):
     def _score(self, margins: np.ndarray) -> np.ndarray:
         """Return a score for each class, (n, n_classes), from the margins of the functions."""
 
-    def _calibrate(self, problems: Problems, index: np.ndarray, folds: dict[str, Any]) -> None:
+    def _calibrate(
+        self, problems: Problems, index: np.ndarray, folds: dict[str, Any], lengths: np.ndarray
+    ) -> None:
         """Fit the scale of the scores to held-out rows, and keep what is said of those."""
-        self.scale_ = 1.0
+        self.scale_, self.rank_doubts_ = 1.0, np.empty(0, dtype=np.float32)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
-        scores = hold_out(problems, self._trainer(index), index, grid=(self.C_,), **folds)[0]
+        train, of_folds = self._trainer(index), []
+
+        def train_fold(
+            part: Problems, C: float, weight: np.ndarray, start: Trained | None
+        ) -> Trained:
+            trained = train(part, C, weight, start)
+            of_folds.append(part.lengths(trained))
+            return trained
+
+        scores = hold_out(problems, train_fold, index, grid=(self.C_,), **folds)[0]
         scores = scores.astype(np.float64)
-        self.scale_, _ = fit_scale(scores, index)
-        probability = softmax(self.scale_ * scores, axis=1)
+        scale, _ = fit_scale(scores, index)
+        answer = scores.argmax(axis=1)
+        self.confidence_ = fit_confidence(softmax(scale * scores, axis=1), answer, index)
+        probability = self._share(scores, scale)
+        self.scale_ = scale / float(measure_growth(lengths, of_folds).mean())
+        self.rank_doubts_ = find_rank_doubts(probability, index)
         self.held_out_ = HeldOut.from_probabilities(
             np.arange(len(index)), probability, index, N_FOLDS
         )

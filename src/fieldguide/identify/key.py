@@ -9,10 +9,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._saving import ROWS, Labels, Number, Saved
+from fieldguide._saving import ROWS, Array, IfSet, Labels, Number, Saved
+from fieldguide.identify.back_off import choose_likeliest, find_threshold
 from fieldguide.identify.held_out import HELD_OUT
 from fieldguide.kernels import KERNELS
-from fieldguide.svm import Functions, LinearFunctions
+from fieldguide.svm import Functions, LinearFunctions, Problems
 from fieldguide.svm.functions import SIGNED
 
 KERNEL_NAMES = ("linear", *KERNELS, "precomputed")
@@ -36,11 +37,47 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
         "classes_": Labels("n_classes"),
         "C_": Number(above=0),
         "held_out_": HELD_OUT,
+        "rank_doubts_": IfSet(Array("float32", "n_rank_doubts")),
     }
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
         """Train on rows ``X`` with labels ``y``."""
+
+    @abstractmethod
+    def _fit_problems(self, problems: Problems, index: np.ndarray) -> Self:
+        """Train on rows that have been read, of the classes ``index``."""
+
+    def predict_likeliest(self, X: Any, confidence: float = 0.9) -> np.ndarray:
+        """Return the fewest classes among which each row is with some confidence, (n, n) bool.
+
+        The likeliest classes by :meth:`predict_proba`, as many as it takes: new rows are among
+        theirs about as often as ``confidence`` says, if they come from where the training rows
+        came from. Of each row at least the first.
+
+        Examples
+        --------
+        >>> from fieldguide.identify import OneVsAllClassifier
+        >>> X = np.repeat([[0.0] * 6, [1.0] + [0.0] * 5, [9.0] * 6], 40, axis=0)
+        >>> X += np.random.default_rng(0).normal(0, 0.5, X.shape)
+        >>> key = OneVsAllClassifier(C=10.0).fit(X, np.repeat(["ant", "bee", "yak"], 40))
+        >>> few = key.predict_likeliest([[0.5] + [0.0] * 5, [9.0] * 6], confidence=0.95)
+        >>> [key.classes_[group].tolist() for group in few]
+        [['ant', 'bee'], ['yak']]
+        """
+        check_number(type(self).__name__, "confidence", confidence, 0, 1)
+        probability = self.predict_proba(X)
+        doubts = getattr(self, "rank_doubts_", ())
+        if not len(doubts):
+            raise InvalidArgument(
+                f"{type(self).__name__} held no rows out when it was fitted, so nothing is known "
+                "of its confidence; give two classes at least two rows each."
+            )
+        return choose_likeliest(probability, find_threshold(doubts, confidence))
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, n_classes)."""
 
     def _check_shared(self, owner: str) -> None:
         """Refuse arguments that no SVM can use."""

@@ -44,6 +44,14 @@ class RoutedPlan(NamedTuple):
         """Leaves of all trees."""
         return len(self.leaf_start) - 1
 
+    def mean_way(self) -> float:
+        """Return how many nodes a row passes in each tree, on average over the training rows."""
+        n, weight = self.n_nodes, np.asarray(self.counts.sum(axis=1)).ravel()
+        mass = np.concatenate([np.zeros(n), weight[::-1]])  # leaf l has the place −1 − l
+        for j in range(n - 1, -1, -1):
+            mass[j] = mass[self.left[j]] + mass[self.right[j]]
+        return float(mass[:n].sum() / weight.sum())
+
     def rows_of_leaf(self, leaf: int) -> np.ndarray:
         """Return the rows at a leaf."""
         return self.leaf_rows[self.leaf_start[leaf] : self.leaf_start[leaf + 1]]

@@ -24,18 +24,36 @@ from fieldguide._check import InvalidArgument, check_choice, check_number, check
 from fieldguide._saving import Array, Number
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
-from fieldguide.identify.back_off import Groups, choose_groups, find_doubts, find_threshold
+from fieldguide.identify.back_off import (
+    Groups,
+    choose_groups,
+    find_doubts,
+    find_rank_doubts,
+    find_threshold,
+)
+from fieldguide.identify.confidence import (
+    CONFIDENCE,
+    apply_confidence,
+    fit_confidence,
+    measure_growth,
+)
 from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
 from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.operating_points import (
+    OperatingPoint,
+    choose_point,
+    measure_point,
+)
 from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import (
     KernelFunctions,
     LinearFunctions,
     Problems,
+    SigmoidCalibration,
     Trained,
     choose_C,
     fit_scale,
@@ -74,11 +92,11 @@ class TreeKey(Key):
         or by the one-vs-all functions of the classes that are probable enough.
     tolerance : float or "auto"
         Of the shortlist: classes whose log-probability is within so much of the first. "auto" is
-        chosen on held-out rows: the least that ``max_loss`` allows, or the most that ``max_cost``
-        does.
+        chosen on held-out rows: the cheapest that ``max_loss`` allows, or the most accurate that
+        ``max_cost`` does.
     max_loss : float
-        How far below one-vs-all the accuracy of held-out rows may be, one standard error
-        included.
+        How far below one-vs-all the accuracy of held-out rows may be, one standard error of the
+        difference included.
     max_cost : float, optional
         Largest share of the cost of one-vs-all, in place of ``max_loss``.
     max_classes : int
@@ -105,6 +123,9 @@ class TreeKey(Key):
         Of held-out rows, ascending; see :mod:`fieldguide.identify.back_off`.
     held_out_ : HeldOut or None
         What the key says of training rows when their fold is left out.
+    points_ : list of OperatingPoint
+        What each tolerance that "auto" tried costs and names rightly, on those rows; [] where it
+        tried none. It is not saved.
     """
 
     _fitted: ClassVar = {
@@ -113,9 +134,10 @@ class TreeKey(Key):
         "flat_scale_": Number(above=0),
         "miss_": Number(0, 1),
         "doubts_": Array("float32", "n_doubts"),
+        "confidence_": CONFIDENCE,
     }
     n_trees = 1  # of keys without this argument
-    max_loss = 0.01
+    max_loss: float = 0.01
     max_cost: float | None = None
 
     def __init__(
@@ -163,13 +185,22 @@ class TreeKey(Key):
         problems = Problems(
             X, self.kernel, self.gamma, loss="hinge", tol=self.tol, n_jobs=self.n_jobs, seed=seed
         )
-        self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
-        plan = self._plan_trees(problems, index)
+        return self._fit_problems(problems, index)
+
+    def _fit_problems(self, problems: Problems, index: np.ndarray) -> Self:
+        problems = problems.changed(loss="hinge")
+        self.C_ = (
+            self._choose_C(problems, index, problems.seed) if self.C == "cv" else float(self.C)
+        )
+        return self._train_plan(problems, index, self._plan_trees(problems, index))
+
+    def _train_plan(self, problems: Problems, index: np.ndarray, plan: AnyPlan) -> Self:
+        """Train the functions of the nodes and of the classes, and calibrate them."""
         asked = problems.changed(loss=default_loss(self.kernel))
         nodes = asked.solve(plan.questions(index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
-        self._calibrate(asked, plan, nodes, index, seed)
+        self._calibrate(asked, plan, nodes, flat, index)
         gaps = np.concatenate([nodes.gaps, flat.gaps])
         warn_open_gaps(
             type(self).__name__, gaps, self.tol, "lower C, scale the columns or raise tol"
@@ -312,7 +343,8 @@ class TreeKey(Key):
         # Equal entries, and rounding: the answer is the first of the largest.
         own = np.arange(n), found.answer
         probability[own] = np.maximum(probability[own], probability.max(axis=1) * (1 + 1e-9))
-        return probability / probability.sum(axis=1, keepdims=True)
+        probability /= probability.sum(axis=1, keepdims=True)
+        return apply_confidence(probability, found.answer, getattr(self, "confidence_", None))
 
     def _share_list(self, found: searches.Found) -> np.ndarray:
         """Return the shares of the classes, those on a list by the functions that decided it."""
@@ -340,25 +372,33 @@ class TreeKey(Key):
             index, len(self.classes_), C=self.C_, weight=weight
         )
 
-    def _choose_C(self, problems: Problems, index: np.ndarray, seed: int) -> float:
+    def _choose_C(self, problems: Problems, index: np.ndarray) -> float:
         return choose_C(
             problems.changed(loss=default_loss(self.kernel)),
             ask_one_vs_all(index, len(self.classes_)),
             index,
             score=score_as_is,
-            seed=seed,
+            seed=problems.seed,
         )
 
     def _calibrate(
-        self, problems: Problems, plan: AnyPlan, nodes: Trained, index: np.ndarray, seed: int
+        self,
+        problems: Problems,
+        plan: AnyPlan,
+        nodes: Trained,
+        flat: Trained,
+        index: np.ndarray,
     ) -> None:
         """Fit all that needs held-out rows, and keep what is said of those."""
+        seed = problems.seed
         self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
-        self.doubts_ = np.empty(0, dtype=np.float32)
+        self.doubts_, self.rank_doubts_ = (np.empty(0, dtype=np.float32) for _ in range(2))
+        self.confidence_: SigmoidCalibration | None = None
+        self.points_: list[OperatingPoint] = []
         self.tolerance_ = 1.0 if self.tolerance == "auto" else float(self.tolerance)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
-        held_out, margins, n_folds = self._hold_out(problems, plan, nodes, index, seed)
+        held_out, margins, n_folds, growth = self._hold_out(problems, plan, nodes, flat, index)
         labels = index[held_out]
         scales = fit_node_scales(margins[:, : plan.n_nodes], plan.sides(index, held_out))
         self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
@@ -379,9 +419,23 @@ class TreeKey(Key):
             )
             self.miss_ = (n_missed + 1) / (len(labels) + 2)  # Laplace's rule
         answer = np.concatenate([found.answer for found in finds])[order]
-        probability = np.concatenate([self._probabilities(found) for found in finds])[order]
+
+        def share() -> np.ndarray:
+            return np.concatenate([self._probabilities(found) for found in finds])[order]
+
+        self.confidence_ = fit_confidence(share(), answer, labels)
+        probability = share()
         self.held_out_ = HeldOut.from_probabilities(held_out, probability, labels, n_folds)
         self.doubts_ = find_doubts(self.graph_, probability, answer, labels)
+        self.rank_doubts_ = find_rank_doubts(probability, labels)
+        self._shorten(growth)
+
+    def _shorten(self, growth: np.ndarray) -> None:
+        """Take the functions of all rows for no surer than those of the folds were."""
+        n_nodes = self.graph_.n_nodes
+        scale = self.graph_.scale / growth[:n_nodes]
+        self.graph_ = self.graph_._replace(scale=scale.astype(np.float32))
+        self.flat_scale_ /= float(growth[n_nodes:].mean())
 
     def _weigh(
         self, margins: np.ndarray, known: np.ndarray, labels: np.ndarray, seed: int
@@ -429,41 +483,58 @@ class TreeKey(Key):
         labels: np.ndarray,
     ) -> float:
         """Return the tolerance that the wanted cost or accuracy asks for, on held-out rows."""
-        n_nodes, n = self.graph_.n_nodes, len(labels)
-        is_right = (margins[:, n_nodes:].argmax(axis=1) == labels).astype(np.int64)
-        is_cost_wanted, whole = self.max_cost is not None, cost_of_classes(self.graph_)
-        chosen = TOLERANCES[0]
-        for tolerance in TOLERANCES:
-            self.tolerance_ = tolerance
-            gain, cost = np.empty(n), 0.0
-            for rows, graph in parts:
-                found = self._find(graph, margins[rows], paths=is_cost_wanted)
-                gain[rows] = (found.answer == labels[rows]) - is_right[rows]
-                if is_cost_wanted:
-                    cost += float(searches.count_costs(self.graph_, None, found).sum())
-            if self.max_cost is not None and cost > self.max_cost * whole * n:
-                if tolerance == TOLERANCES[0]:
-                    warnings.warn(
-                        f"max_cost={self.max_cost:g} of {type(self).__name__} cannot be met: the "
-                        f"nodes alone cost {cost / n / whole:.3f} of one-vs-all.",
-                        FieldguideWarning,
-                        stacklevel=4,
-                    )
-                break
-            chosen = tolerance
-            doubt = gain.std() / np.sqrt(n)
-            if self.max_cost is None and gain.mean() - doubt >= -self.max_loss:
-                break
+        self.points_ = self._measure_points(parts, margins, labels)
+        if self.max_cost is not None and self.points_[0].share > self.max_cost:
+            warnings.warn(
+                f"max_cost={self.max_cost:g} of {type(self).__name__} cannot be met: the nodes "
+                f"alone cost {self.points_[0].share:.3f} of one-vs-all.",
+                FieldguideWarning,
+                stacklevel=5,
+            )
+        chosen = self.points_[choose_point(self.points_, self.max_loss, self.max_cost)].tolerance
+        assert chosen is not None
         return chosen
 
+    def _measure_points(
+        self,
+        parts: list[tuple[np.ndarray, DecisionGraph]],
+        margins: np.ndarray,
+        labels: np.ndarray,
+    ) -> list[OperatingPoint]:
+        """Return what each tolerance costs and gains, until there is nothing more to gain."""
+        n_nodes, n = self.graph_.n_nodes, len(labels)
+        flat_right = margins[:, n_nodes:].argmax(axis=1) == labels
+        whole = cost_of_classes(self.graph_)
+        points: list[OperatingPoint] = []
+        for tolerance in TOLERANCES:
+            self.tolerance_ = tolerance
+            is_right, cost = np.empty(n, dtype=bool), 0.0
+            for rows, graph in parts:
+                found = self._find(graph, margins[rows], paths=True)
+                is_right[rows] = found.answer == labels[rows]
+                cost += float(searches.count_costs(self.graph_, None, found).sum())
+            points.append(measure_point(tolerance, cost / n, whole, is_right, flat_right))
+            last = points[-1]
+            if self.max_cost is not None and last.share > self.max_cost:
+                break
+            if self.max_cost is None and last.gain >= 0 and last.is_within(self.max_loss):
+                break
+        return points
+
     def _hold_out(
-        self, problems: Problems, plan: AnyPlan, nodes: Trained, index: np.ndarray, seed: int
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+        self,
+        problems: Problems,
+        plan: AnyPlan,
+        nodes: Trained,
+        flat: Trained,
+        index: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """Return rows, and their margins at every node and class when their fold is left out.
 
         Of many rows, a fold is no more than what is kept, and its training alone will do. The
-        number of folds comes last.
+        number of folds comes next, then how much longer the functions of all rows are.
         """
+        seed, of_folds = problems.seed, []
         wanted = min(len(index), max(_MAX_HELD_OUT, _ROWS_PER_CLASS * plan.n_classes))
         fold = deal_folds(index, max(N_FOLDS, len(index) // wanted), seed)
         n_used = 1 + np.searchsorted(np.cumsum(np.bincount(fold)), wanted)
@@ -481,7 +552,9 @@ class TreeKey(Key):
                 self._train_flat(problems, index, weight),
             )
             margins[is_held] = problems.evaluate(trained, rows[is_held])
-        return rows, margins, int(fold.max()) + 1
+            of_folds.append(problems.lengths(trained))
+        lengths = np.concatenate([problems.lengths(nodes), problems.lengths(flat)])
+        return rows, margins, int(fold.max()) + 1, measure_growth(lengths, of_folds)
 
     def _warn_capped(self, n_nodes: int, remedy: str) -> None:
         warnings.warn(

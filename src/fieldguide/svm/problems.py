@@ -73,6 +73,8 @@ class Problems:
         Threads.
     seed : int
         Of the order in which the linear solver visits rows.
+    remember : bool
+        Keep what :meth:`one_vs_all` returns, for keys that ask for the same functions again.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Problems:
         max_steps: int | None = None,
         n_jobs: int = 1,
         seed: int = 0,
+        remember: bool = False,
     ) -> None:
         self.X = view_rows(X) if isinstance(X, Rows) else X
         self.kernel = kernel
@@ -111,6 +114,7 @@ class Problems:
         self.n = X.shape[0]
         self._shared: Rows | None = None
         self._gram = np.empty((0, 0))
+        self._known: dict[tuple[Any, ...], Trained] | None = {} if remember else None
         if kernel == "linear":
             self._shared = share_rows(X)
         elif kernel == "precomputed":
@@ -137,6 +141,22 @@ class Problems:
 
         ``start`` is what the same rows got with another C.
         """
+        if self._known is None or start is not None:
+            return self._train_one_vs_all(index, n_classes, C, weight, start)
+        share = np.ones(self.n) if weight is None else np.asarray(weight, dtype=np.float64)
+        asked = (index.tobytes(), C, self.loss, self.class_weight, self.tol, share.tobytes())
+        if asked not in self._known:
+            self._known[asked] = self._train_one_vs_all(index, n_classes, C, share, None)
+        return self._known[asked]
+
+    def _train_one_vs_all(
+        self,
+        index: np.ndarray,
+        n_classes: int,
+        C: float,
+        weight: np.ndarray | None,
+        start: Trained | None,
+    ) -> Trained:
         shared: dict[str, Any] = {"C": C, "sample_weight": weight, "loss": self.loss}
         shared |= {"class_weight": self.class_weight, "tol": self.tol, "n_jobs": self.n_jobs}
         if self._shared is not None:
@@ -235,6 +255,15 @@ class Problems:
         support = np.unique(trained.beta.indices)
         values = self._gram[np.ix_(rows, support)].astype(np.float64)
         return (trained.beta[:, support] @ values.T).T + trained.intercept
+
+    def lengths(self, trained: Trained) -> np.ndarray:
+        """Return |w| of each function, in the space of the kernel where there is one."""
+        if trained.coef is not None:
+            return np.linalg.norm(trained.coef, axis=1)
+        support = np.unique(trained.beta.indices)
+        beta = trained.beta[:, support]
+        products = beta @ self._gram[np.ix_(support, support)].astype(np.float64)
+        return np.sqrt(np.maximum(np.asarray(beta.multiply(products).sum(axis=1)).ravel(), 0))
 
     def mean_products(self, index: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the mean product (or kernel value) of the rows of each two groups, (n, n).

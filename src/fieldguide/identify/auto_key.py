@@ -1,0 +1,141 @@
+"""The key that a collection needs: as cheap as its own held-out rows allow.
+
+One-vs-all is trained first. A tree key holds the same one-vs-all functions, for its shortlist, and
+is judged on the same folds: what was trained once is not trained again. Each tree key has an
+operating point for every tolerance of its shortlist. Of all points, one-vs-all's included, the
+cheapest wins that loses no more than is allowed.
+
+The relaxed hierarchy is tried first, and the attention tree where it may do better. A tree of
+yes-or-no questions asks H of them on average at least, the entropy of the classes in bits
+(Shannon): a key that is near H leaves nothing to be gained. An attention tree is grown on a part of
+the columns, which is quick; where the way down it is longer than that of the relaxed hierarchy, it
+is left at that, and otherwise its functions are trained and judged like the others.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldguide._check import check_seed
+from fieldguide.identify.attention_tree import AttentionTreeClassifier
+from fieldguide.identify.growing import AnyPlan
+from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.one_vs_all import OneVsAllClassifier
+from fieldguide.identify.operating_points import OperatingPoint, choose_point
+from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
+from fieldguide.identify.tree_key import TreeKey
+from fieldguide.svm import Problems
+
+# One standard error included. Of 1, ¾, ½ and ¼ of a point the largest that was within a standard
+# error of one-vs-all on new rows of specimens, Caltech-101 and CUB-200 (six splits each).
+MAX_LOSS = 0.0075
+ROOM = 1.25  # times H: a key that asks more leaves room for another
+_COLUMNS = 640  # that boosting asks about
+
+
+class Tried(NamedTuple):
+    """A key that was tried."""
+
+    name: str  # of its class
+    points: tuple[OperatingPoint, ...]  # (): not trained, because its way down was too long
+    way: float | None  # functions from its root to a leaf, on average; None for a flat key
+
+
+class Choice(NamedTuple):
+    """The key that was taken, fitted, and all that were tried."""
+
+    key: Any
+    point: OperatingPoint | None  # None where no row could be held out
+    tried: tuple[Tried, ...]
+
+
+def choose_key(
+    X: Any,
+    y: Any,
+    *,
+    C: float | str = 1.0,
+    kernel: str = "linear",
+    gamma: float | None = None,
+    max_loss: float = MAX_LOSS,
+    max_cost: float | None = None,
+    n_jobs: int = 1,
+    random_state: Any = 0,
+) -> Choice:
+    """Return the cheapest of the keys that is about as good as one-vs-all.
+
+    Parameters
+    ----------
+    X, y
+        As of every key.
+    C, kernel, gamma, n_jobs, random_state
+        Of every key that is tried.
+    max_loss, max_cost
+        What may be lost against one-vs-all, or spent; see
+        :class:`~fieldguide.identify.RelaxedHierarchyClassifier`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(np.arange(16), 12)
+    >>> X = np.eye(16)[y] + rng.normal(0, 0.1, (192, 16))
+    >>> choice = choose_key(X, y, C=10.0)
+    >>> type(choice.key).__name__, round(choice.point.evaluations, 1) < 6
+    ('RelaxedHierarchyClassifier', True)
+    """
+    shared: dict[str, Any] = {"C": C, "kernel": kernel, "gamma": gamma, "n_jobs": n_jobs}
+    shared["random_state"] = random_state
+    limits: dict[str, Any] = {"max_loss": max_loss, "max_cost": max_cost}
+    flat = OneVsAllClassifier(**shared)
+    relaxed = RelaxedHierarchyClassifier(**shared, **limits)
+    attention = AttentionTreeClassifier(**shared, **limits, max_columns=_COLUMNS)
+    for key in (flat, relaxed, attention):
+        key._check_arguments()
+    rows, index = flat._read_training_rows(X, y)
+    problems = Problems(
+        *(rows, kernel, gamma),
+        loss=default_loss(kernel),
+        tol=flat.tol,
+        n_jobs=n_jobs,
+        seed=check_seed("choose_key", random_state),
+        remember=True,
+    )
+    flat._fit_problems(problems, index)
+    if flat.held_out_ is None:
+        return Choice(flat, None, ())
+    whole = float(flat.evaluations(rows[:1])[0])
+    alone = OperatingPoint(None, whole, 1.0, flat.held_out_.accuracy, 0.0, 0.0)
+    candidates: list[tuple[Key, OperatingPoint]] = [(flat, alone)]
+    tried = [Tried(type(flat).__name__, (alone,), None)]
+
+    def take() -> tuple[Key, OperatingPoint]:
+        return candidates[choose_point([point for _, point in candidates], **limits)]
+
+    def train(tree: TreeKey, plan: AnyPlan) -> None:
+        tree._train_plan(problems, index, plan)
+        candidates.append((tree, next(p for p in tree.points_ if p.tolerance == tree.tolerance_)))
+        tried.append(Tried(type(tree).__name__, tuple(tree.points_), tree.points_[0].evaluations))
+
+    train(relaxed, _plan(relaxed, flat, problems, index))
+    if take()[1].evaluations > ROOM * measure_entropy(index):
+        plan = _plan(attention, flat, problems, index)
+        way = plan.mean_way()
+        if way < relaxed.points_[0].evaluations:
+            train(attention, plan)
+        else:
+            tried.append(Tried(type(attention).__name__, (), way))
+    return Choice(*take(), tuple(tried))
+
+
+def measure_entropy(index: np.ndarray) -> float:
+    """Return the entropy of the classes of rows, in bits."""
+    share = np.bincount(index) / len(index)
+    share = share[share > 0]
+    return float(-share @ np.log2(share))
+
+
+def _plan(tree: TreeKey, flat: Any, problems: Problems, index: np.ndarray) -> Any:
+    """Return the plan of a tree for rows that the flat key has read."""
+    for name in ("classes_", "n_features_in_", "feature_names_in_", "C_"):
+        if hasattr(flat, name):
+            setattr(tree, name, getattr(flat, name))
+    return tree._plan_trees(problems.changed(loss="hinge"), index)

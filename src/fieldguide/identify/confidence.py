@@ -1,0 +1,66 @@
+"""Probabilities that mean what they say: of the answers given with p, a share p is right.
+
+Probabilities are fitted to held-out rows by making the rows' own classes likely. Two things are
+then still wrong.
+
+*The form.* One scale of all scores cannot make both the answer and the rest right. Of the answer,
+p' = 1 / (1 + exp(−(slope · logit p + offset))) is fitted to whether held-out answers are right,
+and the other classes share what is left as before. The answer stays the largest.
+
+*The size.* The functions of the folds are trained on fewer rows. Those of all rows are longer, and
+so are their margins, by which they are no surer: a scale that was fitted to the folds is divided by
+how much longer they are (:func:`measure_growth`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import logit
+
+from fieldguide._saving import IfSet, Number, OrNone, Part
+from fieldguide.svm import SigmoidCalibration, calibrate_margins
+
+CONFIDENCE = IfSet(OrNone(Part(SigmoidCalibration, {"slope": Number(0), "offset": Number()})))
+_NEAR = 1e-9  # of 0 and 1
+
+
+def fit_confidence(
+    probability: np.ndarray, answer: np.ndarray, index: np.ndarray
+) -> SigmoidCalibration | None:
+    """Return how sure the answers to held-out rows should be; None for two classes.
+
+    Of two classes the scale says it all.
+    """
+    if probability.shape[1] == 2:
+        return None
+    told = _logit(probability[np.arange(len(answer)), answer])
+    return calibrate_margins(told, np.where(answer == index, 1.0, -1.0))
+
+
+def apply_confidence(
+    probability: np.ndarray, answer: np.ndarray, confidence: SigmoidCalibration | None
+) -> np.ndarray:
+    """Return distributions in which the answers are as sure as they should be, and the largest."""
+    if confidence is None:
+        return probability
+    own = np.arange(len(answer)), answer
+    rest = probability.astype(np.float64)
+    rest[own] = 0
+    rest /= np.maximum(rest.sum(axis=1, keepdims=True), _NEAR)
+    second = rest.max(axis=1)
+    sure = confidence.probability(_logit(probability[own]))
+    # A hair above the second: equal entries would leave the answer to the order of the classes.
+    sure = np.maximum(sure, second / (1 + second) * (1 + 1e-9))
+    rest *= 1 - sure[:, None]
+    rest[own] = sure
+    return rest / rest.sum(axis=1, keepdims=True)
+
+
+def measure_growth(lengths: np.ndarray, of_folds: Sequence[np.ndarray]) -> np.ndarray:
+    """Return how much longer functions are than on average over the folds, (n_functions,)."""
+    mean = np.mean(np.sort(np.stack(list(of_folds)), axis=0), axis=0)  # in whatever order they came
+    return np.where((lengths > 0) & (mean > 0), lengths / np.where(mean > 0, mean, 1), 1.0)
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    return logit(np.clip(p.astype(np.float64), _NEAR, 1 - _NEAR))

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.problems.guide_tree import look_at_collections
 from fieldguide.guide.familiarity import find_threshold, measure_familiarity
-from fieldguide.guide.key import KEY_C
+from fieldguide.guide.key_choice import KEY_C
 from fieldguide.guide.words import find_near
 from fieldguide.identify import OneVsAllClassifier
 

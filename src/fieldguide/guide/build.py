@@ -17,7 +17,7 @@ from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.stack import split_parts
 from fieldguide.guide.chapters import list_chapters
 from fieldguide.guide.editions import check_folder
-from fieldguide.guide.key import KEYS
+from fieldguide.guide.key_choice import check_key
 from fieldguide.guide.rows import AUTO
 from fieldguide.guide.trees import TREES
 from fieldguide.guide.workspace import Progress, Settings, open_workspace
@@ -43,7 +43,7 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
 
 def check_settings(settings: Settings) -> None:
     """Refuse settings that no guide can be built with."""
-    check_choice("a guide", "key", settings.key, tuple(KEYS))
+    check_key(settings)
     check_choice("a guide", "tree", settings.tree, TREES)
     if settings.features != AUTO:
         split_parts(settings.features)

@@ -21,7 +21,7 @@ from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.finding import Finder
-from fieldguide.guide.key import KEYS
+from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.pairs import KindPair, compare_kinds
@@ -102,7 +102,10 @@ class Guide:
         seed: int = 0,
         embedder: str | os.PathLike | None = None,
         features: str = "auto",
-        key: str = "ova",
+        key: str = "auto",
+        kernel: str = "linear",
+        key_cost: float | None = None,
+        key_loss: float | None = None,
         tree: str = "auto",
         marks: bool = True,
         n_jobs: int = -1,
@@ -129,9 +132,17 @@ class Guide:
             subject, words, hog, gist, texture, color joined by ``+``, where looks stands for the
             first four; see :class:`~fieldguide.features.FeatureStack`. "auto" is looks, unless
             deep names as many specimens of a sample rightly, or others clearly more.
-        key : {"ova", "ovo", "relaxed", "attention", "cut", "confusion", "dag"}
-            How new specimens are named: one-vs-all, one-vs-one, or one of the keys with a
-            decision graph; see :mod:`fieldguide.identify`.
+        key : str
+            How new specimens are named: "auto", the cheapest of one-vs-all, relaxed hierarchy and
+            attention tree that is about as good on held-out specimens; or "ova", "ovo", "relaxed",
+            "attention", "cut", "confusion" or "dag", with parameters as in "relaxed:rho=0.9,C=10";
+            see :mod:`fieldguide.identify`.
+        kernel : str
+            Of the key: "linear", "chi2", "intersection", "jensen_shannon", "hellinger", "rbf" or
+            "exponential_chi2".
+        key_cost, key_loss : float, optional
+            The largest share of one-vs-all's cost that a tree key may have, or what it may lose in
+            held-out accuracy, one standard error included.
         tree : {"auto", "attribute", "bernoulli", "agglomerative"}
             How the tree in words is grown: by the Attribute Tree Process, by FBLM, or by
             clustering; see :mod:`fieldguide.describe`. "auto" is attribute, unless there are too
@@ -146,7 +157,19 @@ class Guide:
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
         network = None if embedder is None else os.fspath(embedder)
-        settings = Settings(seed, network, n_jobs, title, features, key, tree, marks)
+        settings = Settings(
+            seed=seed,
+            embedder=network,
+            n_jobs=n_jobs,
+            title=title,
+            features=features,
+            key=key,
+            kernel=kernel,
+            key_cost=key_cost,
+            key_loss=key_loss,
+            tree=tree,
+            marks=marks,
+        )
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
         if network is not None:

@@ -9,30 +9,13 @@ from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.familiarity import find_threshold
+from fieldguide.guide.key_choice import KEYS, fit_key
 from fieldguide.guide.workspace import Workspace
-from fieldguide.identify import (
-    AttentionTreeClassifier,
-    ConfusionTreeClassifier,
-    DAGSVMClassifier,
-    HeldOut,
-    NormalizedCutTreeClassifier,
-    OneVsAllClassifier,
-    OneVsOneClassifier,
-    RelaxedHierarchyClassifier,
-)
+from fieldguide.identify import Choice, HeldOut
+from fieldguide.metrics import measure_reliability
 
 NAME = "key"
-KEYS: dict[str, Any] = {
-    "ova": OneVsAllClassifier,
-    "ovo": OneVsOneClassifier,
-    "attention": AttentionTreeClassifier,
-    "relaxed": RelaxedHierarchyClassifier,
-    "cut": NormalizedCutTreeClassifier,
-    "confusion": ConfusionTreeClassifier,
-    "dag": DAGSVMClassifier,
-}
 _KEY = Estimator(*KEYS.values())
-KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
 
 
 class Answers(NamedTuple):
@@ -47,8 +30,11 @@ def build(work: Workspace) -> None:
     """Train the key; without two kinds there is none."""
     work.progress("training the key", 0, 1)
     kinds: list[str | None] = work.built[specimens.NAME].kinds
-    key, held_out, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
-    if key is not None:
+    choice, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
+    key = None if choice is None else choice.key
+    held_out: HeldOut | None = None if key is None else key.held_out_
+    if choice is not None:
+        work.info["key"] = tell_choice(choice, kinds)
         files.write_estimator(work.draft, files.KEY, key)
         work.info["familiarity"] = find_threshold(
             work.built[rows.NAME].X, work.built[words.NAME].near
@@ -60,22 +46,24 @@ def build(work: Workspace) -> None:
     }
     work.info["settings"] |= {
         "key": type(key).__name__ if key is not None else None,
-        "key_C": KEY_C,
+        "key_asked": work.settings.key,
+        "kernel": work.settings.kernel,
+        "key_C": None if key is None else key.C_,
     }
 
 
 def train_key(
     X: np.ndarray, kinds: list[str | None], work: Workspace
-) -> tuple[Any, HeldOut | None, Answers]:
+) -> tuple[Choice | None, Answers]:
     """Train a key on the labelled rows; return it with what it says of every row."""
     n = len(kinds)
     labelled = np.array([i for i, kind in enumerate(kinds) if kind is not None], dtype=np.int64)
     y = np.array([kinds[i] for i in labelled], dtype=str)
     said = Answers([None] * n, [None] * n)
     if len(np.unique(y)) < 2:
-        return None, None, said
-    key = KEYS[work.settings.key](C=KEY_C, n_jobs=work.n_jobs, random_state=work.seed)
-    key.fit(X[labelled], y)
+        return None, said
+    choice = fit_key(X[labelled], y, work.settings)
+    key = choice.key
     held_out = key.held_out_
     if held_out is not None:
         told = zip(labelled[held_out.rows], held_out.answer, held_out.sure, strict=True)
@@ -86,7 +74,26 @@ def train_key(
         probability = key.predict_proba(X[unlabelled])
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
-    return key, held_out, said._replace(key=key)
+    return choice, said._replace(key=key)
+
+
+def tell_choice(choice: Choice, kinds: list[str | None]) -> dict[str, Any]:
+    """Return what *About* tells of a key: what was tried, what it costs, how sure it may be."""
+    key, held_out = choice.key, choice.key.held_out_
+    told: dict[str, Any] = {
+        "tried": [
+            {"name": each.name, "way": each.way, "points": [p._asdict() for p in each.points]}
+            for each in choice.tried
+        ],
+        "point": None if choice.point is None else choice.point._asdict(),
+    }
+    if held_out is not None:
+        own = np.array([kind for kind in kinds if kind is not None])[held_out.rows]
+        is_right = key.classes_[held_out.answer] == own
+        reliability = measure_reliability(held_out.sure, is_right)
+        told["calibration_error"] = reliability.error
+        told["reliability"] = np.stack(reliability, axis=1).tolist()
+    return told
 
 
 def open_key(edition: Path) -> Any:

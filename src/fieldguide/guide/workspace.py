@@ -27,7 +27,10 @@ class Settings:
     n_jobs: int = -1
     title: str | None = None
     features: str = "auto"
-    key: str = "ova"
+    key: str = "auto"
+    kernel: str = "linear"
+    key_cost: float | None = None
+    key_loss: float | None = None
     tree: str = "auto"
     marks: bool = True
     recipe: str | None = None  # of the demonstration: which code drew it

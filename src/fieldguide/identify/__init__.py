@@ -1,6 +1,7 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
+from fieldguide.identify.auto_key import Choice, Tried, choose_key
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
 from fieldguide.identify.contrast import Contrast, StepFunction, contrast_classes, contrast_steps
@@ -11,6 +12,7 @@ from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.one_vs_one import OneVsOneClassifier
+from fieldguide.identify.operating_points import OperatingPoint
 from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 
@@ -20,6 +22,7 @@ __all__ = [
     "LEFT",
     "RIGHT",
     "AttentionTreeClassifier",
+    "Choice",
     "ConfusionTreeClassifier",
     "Contrast",
     "DAGSVMClassifier",
@@ -29,9 +32,12 @@ __all__ = [
     "NormalizedCutTreeClassifier",
     "OneVsAllClassifier",
     "OneVsOneClassifier",
+    "OperatingPoint",
     "RelaxedHierarchyClassifier",
     "Step",
     "StepFunction",
+    "Tried",
+    "choose_key",
     "contrast_classes",
     "contrast_steps",
     "cost_of_classes",

@@ -26,9 +26,10 @@ from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import Problems
 
-# One standard error included. Of 1, ¾, ½ and ¼ of a point the largest that was within a standard
-# error of one-vs-all on new rows of specimens, Caltech-101 and CUB-200 (six splits each).
-MAX_LOSS = 0.0075
+# What may be lost, one standard error of the difference included: of 1, ¾, ½ and ¼ of a point the
+# largest that was within a standard error of one-vs-all on new rows of specimens, Caltech-101 and
+# CUB-200 (six splits each). Of few rows, half a standard error of one-vs-all's accuracy is more.
+MAX_LOSS, MAX_ERRORS = 0.0075, 0.5
 ROOM = 1.25  # times H: a key that asks more leaves room for another
 _COLUMNS = 640  # that boosting asks about
 
@@ -56,7 +57,7 @@ def choose_key(
     C: float | str = 1.0,
     kernel: str = "linear",
     gamma: float | None = None,
-    max_loss: float = MAX_LOSS,
+    max_loss: float | None = None,
     max_cost: float | None = None,
     n_jobs: int = 1,
     random_state: Any = 0,
@@ -69,9 +70,10 @@ def choose_key(
         As of every key.
     C, kernel, gamma, n_jobs, random_state
         Of every key that is tried.
-    max_loss, max_cost
-        What may be lost against one-vs-all, or spent; see
-        :class:`~fieldguide.identify.RelaxedHierarchyClassifier`.
+    max_loss, max_cost : float, optional
+        What may be lost against one-vs-all, or spent, as of
+        :class:`~fieldguide.identify.RelaxedHierarchyClassifier`; by default ¾ of a point of
+        accuracy may be lost, or half a standard error of one-vs-all's own where that is more.
 
     Examples
     --------
@@ -84,12 +86,15 @@ def choose_key(
     """
     shared: dict[str, Any] = {"C": C, "kernel": kernel, "gamma": gamma, "n_jobs": n_jobs}
     shared["random_state"] = random_state
-    limits: dict[str, Any] = {"max_loss": max_loss, "max_cost": max_cost}
+    limits: dict[str, Any] = {
+        "max_loss": MAX_LOSS if max_loss is None else max_loss,
+        "max_cost": max_cost,
+    }
     flat = OneVsAllClassifier(**shared)
     relaxed = RelaxedHierarchyClassifier(**shared, **limits)
     attention = AttentionTreeClassifier(**shared, **limits, max_columns=_COLUMNS)
     for key in (flat, relaxed, attention):
-        key._check_arguments()
+        key.check_arguments()
     rows, index = flat._read_training_rows(X, y)
     problems = Problems(
         *(rows, kernel, gamma),
@@ -102,6 +107,12 @@ def choose_key(
     flat._fit_problems(problems, index)
     if flat.held_out_ is None:
         return Choice(flat, None, ())
+    if max_loss is None:
+        accuracy = flat.held_out_.accuracy
+        error = np.sqrt(accuracy * (1 - accuracy) / len(flat.held_out_.rows))
+        limits["max_loss"] = max(MAX_LOSS, MAX_ERRORS * float(error))
+        for tree in (relaxed, attention):
+            tree.set_params(**limits)
     whole = float(flat.evaluations(rows[:1])[0])
     alone = OperatingPoint(None, whole, 1.0, flat.held_out_.accuracy, 0.0, 0.0)
     candidates: list[tuple[Key, OperatingPoint]] = [(flat, alone)]

@@ -67,7 +67,7 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
         """
         check_number(type(self).__name__, "confidence", confidence, 0, 1)
         probability = self.predict_proba(X)
-        doubts = getattr(self, "rank_doubts_", ())
+        doubts = getattr(self, "rank_doubts_", np.empty(0))
         if not len(doubts):
             raise InvalidArgument(
                 f"{type(self).__name__} held no rows out when it was fitted, so nothing is known "
@@ -78,6 +78,14 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, (n, n_classes)."""
+
+    def check_arguments(self) -> None:
+        """Refuse arguments that no fit could use."""
+        self._check_arguments()
+
+    @abstractmethod
+    def _check_arguments(self) -> None:
+        """Refuse arguments that make no sense."""
 
     def _check_shared(self, owner: str) -> None:
         """Refuse arguments that no SVM can use."""

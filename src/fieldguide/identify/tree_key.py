@@ -189,9 +189,7 @@ class TreeKey(Key):
 
     def _fit_problems(self, problems: Problems, index: np.ndarray) -> Self:
         problems = problems.changed(loss="hinge")
-        self.C_ = (
-            self._choose_C(problems, index, problems.seed) if self.C == "cv" else float(self.C)
-        )
+        self.C_ = self._choose_C(problems, index) if self.C == "cv" else float(self.C)
         return self._train_plan(problems, index, self._plan_trees(problems, index))
 
     def _train_plan(self, problems: Problems, index: np.ndarray, plan: AnyPlan) -> Self:

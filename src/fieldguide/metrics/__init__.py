@@ -1,15 +1,18 @@
 """Measures of what a guide is worth: functions of arrays."""
 
 from fieldguide.metrics.accuracy import mean_class_accuracy
+from fieldguide.metrics.calibration import Reliability, measure_reliability
 from fieldguide.metrics.localization import corloc, localization_curve
 from fieldguide.metrics.trees import ancestor_matrix, average_edge_error, locality, purity
 
 __all__ = [
+    "Reliability",
     "ancestor_matrix",
     "average_edge_error",
     "corloc",
     "locality",
     "localization_curve",
     "mean_class_accuracy",
+    "measure_reliability",
     "purity",
 ]

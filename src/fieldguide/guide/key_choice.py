@@ -1,0 +1,129 @@
+"""Which key a guide has: the one that was asked for, or the cheapest that is about as good.
+
+``auto`` tries a few and takes one by what held-out specimens say
+(:mod:`fieldguide.identify.auto_key`). A key by name may have parameters, as of its class:
+``relaxed:rho=0.9,C=10``.
+"""
+
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldguide._check import check_choice
+from fieldguide.errors import GuideError
+from fieldguide.guide.workspace import Settings
+from fieldguide.identify import (
+    AttentionTreeClassifier,
+    Choice,
+    ConfusionTreeClassifier,
+    DAGSVMClassifier,
+    NormalizedCutTreeClassifier,
+    OneVsAllClassifier,
+    OneVsOneClassifier,
+    RelaxedHierarchyClassifier,
+    choose_key,
+)
+
+AUTO = "auto"
+KEYS: dict[str, Any] = {
+    "ova": OneVsAllClassifier,
+    "ovo": OneVsOneClassifier,
+    "attention": AttentionTreeClassifier,
+    "relaxed": RelaxedHierarchyClassifier,
+    "cut": NormalizedCutTreeClassifier,
+    "confusion": ConfusionTreeClassifier,
+    "dag": DAGSVMClassifier,
+}
+KERNELS = (
+    *("linear", "chi2", "intersection", "jensen_shannon", "hellinger", "rbf"),
+    "exponential_chi2",
+)
+KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
+_OWN = ("n_jobs", "random_state", "kernel")  # that a guide says by itself
+_WORDS = {"none": None, "true": True, "false": False}
+
+
+class Spec(NamedTuple):
+    """A key by name, with parameters."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+def read_spec(text: str) -> Spec:
+    """Return what ``relaxed:rho=0.9,C=10`` asks for; GuideError for what no key has."""
+    name, _, rest = text.partition(":")
+    check_choice("a guide", "key", name, (AUTO, *KEYS))
+    known = list_parameters(name)
+    parameters: dict[str, Any] = {}
+    for part in filter(None, (piece.strip() for piece in rest.split(","))):
+        parameter, is_given, value = (piece.strip() for piece in part.partition("="))
+        if parameter not in known:
+            listed = ", ".join(known) or "none"
+            raise GuideError(f"The key {name!r} has no parameter {parameter!r}; it has {listed}.")
+        if not is_given or not value:
+            raise GuideError(
+                f"The parameter {parameter!r} of the key {name!r} needs a value, such as "
+                f"{name}:{parameter}=1."
+            )
+        parameters[parameter] = _read_value(value)
+    return Spec(name, parameters)
+
+
+def list_parameters(name: str) -> list[str]:
+    """Return the parameters that a key of a guide may be given."""
+    if name == AUTO:
+        return ["C", "gamma"]
+    return [p for p in signature(KEYS[name].__init__).parameters if p not in ("self", *_OWN)]
+
+
+def check_key(settings: Settings) -> None:
+    """Refuse a key that cannot be, before anything is measured."""
+    spec = read_spec(settings.key)
+    check_choice("a guide", "kernel", settings.kernel, KERNELS)
+    for option, value in (("--key-cost", settings.key_cost), ("--key-loss", settings.key_loss)):
+        if value is not None and not 0 <= value <= 1:
+            raise GuideError(f"{option} is a share from 0 to 1; got {value:g}.")
+    if settings.key_cost is not None and settings.key_loss is not None:
+        raise GuideError("--key-cost and --key-loss say the same in two ways; give one of them.")
+    if _limits(settings) and spec.name != AUTO and "max_loss" not in list_parameters(spec.name):
+        raise GuideError(
+            f"--key-cost and --key-loss go with a key that has a list to shorten: auto or a tree; "
+            f"{spec.name!r} asks every function it has."
+        )
+    if spec.name != AUTO:
+        make_key(settings).check_arguments()
+
+
+def make_key(settings: Settings) -> Any:
+    """Return the key that is asked for by name, not fitted."""
+    spec = read_spec(settings.key)
+    given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
+    return KEYS[spec.name](**given, n_jobs=settings.n_jobs, random_state=settings.seed)
+
+
+def fit_key(X: np.ndarray, y: np.ndarray, settings: Settings) -> Choice:
+    """Return the fitted key of a guide, and which were tried."""
+    spec = read_spec(settings.key)
+    if spec.name != AUTO:
+        return Choice(make_key(settings).fit(X, y), None, ())
+    given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
+    return choose_key(X, y, **given, n_jobs=settings.n_jobs, random_state=settings.seed)
+
+
+def _limits(settings: Settings) -> dict[str, float]:
+    if settings.key_cost is not None:
+        return {"max_cost": settings.key_cost}
+    return {} if settings.key_loss is None else {"max_loss": settings.key_loss}
+
+
+def _read_value(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

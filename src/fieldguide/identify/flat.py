@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from fieldguide._check import InvalidArgument, check_choice, check_seed
 from fieldguide._saving import Number, OrNone
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.key import Key
 from fieldguide.svm import (
     FastKernelScorer,
     LinearFunctions,
@@ -82,7 +82,7 @@ class FlatKey(Key):
             X,
             self.kernel,
             self.gamma,
-            loss=self.loss or default_loss(self.kernel),
+            loss=self._find_loss(),
             class_weight=None if isinstance(self.class_weight, dict) else self.class_weight,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -218,7 +218,6 @@ class FlatKey(Key):
     def _check_arguments(self) -> None:
         owner = type(self).__name__
         self._check_shared(owner)
-        check_choice(owner, "loss", self.loss, (None, "hinge", "squared_hinge"))
         if not isinstance(self.class_weight, dict):
             check_choice(owner, "class_weight", self.class_weight, (None, "balanced"))
 

@@ -30,7 +30,7 @@ from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_eviden
 from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.key import Key
 from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import (
     KernelFunctions,
@@ -67,7 +67,7 @@ class TreeKey(Key):
     ----------
     C : float or "cv"
         Weight of the training errors of each function; "cv" takes the best for one-vs-all.
-    kernel, gamma, tol
+    kernel, gamma, loss, tol
         As of :class:`~fieldguide.identify.OneVsAllClassifier`.
     search : {"shortlist", "best_first", "greedy"}
         How an answer is found: by the more probable side at each node; by the most probable class;
@@ -114,6 +114,7 @@ class TreeKey(Key):
         "miss_": Number(0, 1),
         "doubts_": Array("float32", "n_doubts"),
     }
+    _newer: ClassVar[tuple[str, ...]] = ("loss",)
     n_trees = 1  # of keys without this argument
     max_loss = 0.01
     max_cost: float | None = None
@@ -123,6 +124,7 @@ class TreeKey(Key):
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
+        loss: str | None = None,
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
@@ -137,6 +139,7 @@ class TreeKey(Key):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
+        self.loss = loss
         self.tol = tol
         self.search = search
         self.tolerance = tolerance
@@ -165,7 +168,7 @@ class TreeKey(Key):
         )
         self.C_ = self._choose_C(problems, index, seed) if self.C == "cv" else float(self.C)
         plan = self._plan_trees(problems, index)
-        asked = problems.changed(loss=default_loss(self.kernel))
+        asked = problems.changed(loss=self._find_loss())
         nodes = asked.solve(plan.questions(index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
@@ -335,14 +338,14 @@ class TreeKey(Key):
     def _train_flat(
         self, problems: Problems, index: np.ndarray, weight: np.ndarray | None
     ) -> Trained:
-        """Train the one-vs-all function of each class, as OneVsAllClassifier does by default."""
-        return problems.changed(loss=default_loss(self.kernel)).one_vs_all(
+        """Train the one-vs-all function of each class, as OneVsAllClassifier does."""
+        return problems.changed(loss=self._find_loss()).one_vs_all(
             index, len(self.classes_), C=self.C_, weight=weight
         )
 
     def _choose_C(self, problems: Problems, index: np.ndarray, seed: int) -> float:
         return choose_C(
-            problems.changed(loss=default_loss(self.kernel)),
+            problems.changed(loss=self._find_loss()),
             ask_one_vs_all(index, len(self.classes_)),
             index,
             score=score_as_is,

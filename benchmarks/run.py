@@ -36,6 +36,7 @@ PROBLEMS = (
     "keys_speed",
     "growth",
     "attention_pictures",
+    "attention_specimens",
     "added_kinds",
     "thousand_kinds",
     "attribute_tree",

@@ -67,7 +67,10 @@ MODELS = {
     "exact": (AdditiveKernelSelector("intersection", C=0.5, normalize=False), "rows"),
     "large": (AdditiveKernelSelector(C=np.float64(0.5), mode="large", n_rounds=2), "pair"),
     "agglomerative": (AgglomerativeTree("ward", n_leaves=4), "attributes"),
-    "attention": (AttentionTreeClassifier(0.8, 7, tol=1e-4, C=2.0, max_loss=0.0), "rows"),
+    "attention": (
+        AttentionTreeClassifier(0.8, 7, tol=1e-4, C=2.0, loss="hinge", max_loss=0.0),
+        "rows",
+    ),
     "attention kernel": (
         AttentionTreeClassifier(kernel="rbf", gamma=0.7, search="best_first", budget=9),
         "rows",

@@ -271,6 +271,35 @@ def test_the_cap_on_nodes_says_so():
     assert_same(exact, whole)
 
 
+def test_a_tree_that_fits_is_the_one_without_a_cap():
+    """Its 17 classes need more than three nodes each, but no more than the cap allows."""
+    X, index = draw_kinds(2, 17, per_class=20, noise=1.0)
+    binned = bin_features(X)
+    free = grow_attention_tree(binned, index, 17, delta=0.7, max_nodes=10**6)
+    assert free.n_nodes > 3 * 17
+    exact = grow_attention_tree(binned, index, 17, delta=0.7, max_nodes=free.n_nodes)
+    assert_same(exact, free)
+    assert not free.is_capped
+    tree = grow_attention_tree(binned, index, 17, delta=0.7, max_nodes=free.n_nodes - 1)
+    assert tree.is_capped
+    assert 0.8 * free.n_nodes < tree.n_nodes < free.n_nodes
+    assert (tree.labels == 0).any()
+
+
+def test_every_class_has_a_leaf_where_the_cap_allows_it():
+    X, index = draw_kinds(2, 20, per_class=20, noise=1.0)
+    binned = bin_features(X)
+    strict = grow_attention_tree(binned, index, 20, delta=0.5)
+    tree, two = (
+        grow_attention_tree(binned, index, 20, delta=0.8, max_nodes=60, n_jobs=n) for n in (1, 2)
+    )
+    assert strict.n_nodes > 60 == tree.n_nodes
+    assert CAPPED in tree.leaf_cause
+    assert_sound(tree, index, 20, 0.5)
+    assert len(np.unique(tree.leaf_counts.toarray().argmax(axis=1))) == 20
+    assert_same(tree, two)
+
+
 def test_before_the_cap_rows_stop_going_both_ways():
     X, index = draw_kinds(2, 20, per_class=20, noise=1.0)
     binned = bin_features(X)

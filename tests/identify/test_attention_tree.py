@@ -597,6 +597,8 @@ def test_bad_arguments_are_one_sentence():
         ("prune", 1.0),
         ("support_tolerance", -1),
         ("max_nodes", 0),
+        ("max_kept", 1.1),
+        ("loss", "logistic"),
     ):
         with pytest.raises(ValueError, match=f"{name} of AttentionTreeClassifier must be"):
             AttentionTreeClassifier(**{name: value}).fit(X, y)
@@ -606,9 +608,12 @@ def test_bad_arguments_are_one_sentence():
 
 def test_what_is_too_large_is_said():
     X, y = draw_kinds(0, n_classes=8, noise=1.5)
-    with pytest.warns(FieldguideWarning, match="max_nodes was reached"):
+    with pytest.warns(FieldguideWarning, match="needs more nodes than max_nodes=3"):
         key = AttentionTreeClassifier(max_nodes=3).fit(X, y)
     assert key.graph_.n_nodes == 3
+    with pytest.warns(FieldguideWarning, match="below its first levels no row goes both ways"):
+        key = AttentionTreeClassifier(delta=0.8, max_nodes=7, search="greedy").fit(X, y)
+    assert key.graph_.n_nodes == 7
     with pytest.warns(FieldguideWarning, match="parts no rows at the root"):
         AttentionTreeClassifier(delta=0.999, n_rounds=2).fit(X, y)
 

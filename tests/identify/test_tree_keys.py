@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
 
-from fieldguide.errors import FieldguideWarning
+from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import (
     AttentionTreeClassifier,
     ConfusionTreeClassifier,
@@ -19,9 +20,10 @@ from fieldguide.identify import (
     relative_complexity,
 )
 from fieldguide.identify.coloring import color_classes
+from fieldguide.identify.growing import ask_node
 from fieldguide.identify.relaxed_hierarchy import Painter
 from fieldguide.identify.tree_key import fit_node_scales
-from fieldguide.svm import Problems, Question
+from fieldguide.svm import KernelSVM, Problems, Question
 
 KEYS = (
     AttentionTreeClassifier,
@@ -80,6 +82,52 @@ def test_what_always_holds(kernel, seed):
         again = type(key).from_state(arrays, json.loads(json.dumps(state)))
         np.testing.assert_array_equal(again.predict_proba(rows), probability)
         assert key.held_out_.accuracy > 0.3
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", None])
+@pytest.mark.parametrize("key_type", KEYS)
+def test_nodes_and_classes_have_the_loss_that_was_asked_for(key_type, loss, seed):
+    X, y = blobs(seed)
+    key = key_type(C=0.7, loss=loss, tol=1e-7).fit(X, y)
+    graph = key.graph_
+    peer = LinearSVC(
+        C=0.7, loss=loss or "squared_hinge", dual=True, tol=1e-9, max_iter=10**6, random_state=0
+    )
+    if key_type is AttentionTreeClassifier:  # its rows are sent one way, not its classes
+        rows, sides, _ = key._grown[2].ask(0)
+    else:
+        rows = np.flatnonzero(np.abs(graph.colors[0][y]) == 1)
+        sides = graph.colors[0][y[rows]]
+    for place, (problem, signs) in enumerate(
+        [(rows, sides), *((slice(None), y == k) for k in (0, 5))]
+    ):
+        peer.fit(X[problem], signs)
+        ours = (0, graph.n_nodes, graph.n_nodes + 5)[place]
+        np.testing.assert_allclose(graph.functions.coef[ours], peer.coef_[0], atol=2e-3)
+        np.testing.assert_allclose(graph.functions.intercept[ours], peer.intercept_[0], atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_kernel_nodes_have_the_loss_that_was_asked_for(loss):
+    X, y = blobs(0)
+    key = DAGSVMClassifier(kernel="intersection", loss=loss, search="greedy").fit(X, y)
+    rows, sides, _ = ask_node(key.graph_.colors[0], y)
+    alone = KernelSVM(kernel="intersection", loss=loss).fit(X[rows], sides)
+    ours = key.graph_.functions.evaluate(X)[:, 0]
+    np.testing.assert_allclose(ours, alone.decision_function(X), atol=0.02)
+
+
+def test_keys_of_earlier_files_have_the_usual_loss():
+    X, y = blobs(0)
+    key = AttentionTreeClassifier().fit(X, y)
+    arrays, state = key.to_state()
+    for name in ("loss", "max_kept"):
+        del state["model"]["parameters"][name]
+    again = AttentionTreeClassifier.from_state(arrays, state)
+    assert again.get_params() == key.get_params()
+    del state["model"]["parameters"]["delta"]
+    with pytest.raises(ModelError, match=r"delta of .* is missing"):
+        AttentionTreeClassifier.from_state(arrays, state)
 
 
 @pytest.mark.parametrize("key_type", KEYS)

@@ -29,11 +29,14 @@ class Saved:
         What a fit tells of the training and no file keeps.
     _sizes : tuple of parameters
         Parameters that are sizes of fitted arrays.
+    _newer : tuple of parameters
+        Parameters that files of earlier versions lack, and that then have their defaults.
     """
 
     _fitted: ClassVar[dict[str, Field]] = {}
     _unsaved: ClassVar[tuple[str, ...]] = ()
     _sizes: ClassVar[tuple[str, ...]] = ()
+    _newer: ClassVar[tuple[str, ...]] = ()
 
     def to_state(self) -> State:
         """Return the fitted estimator as named arrays, and as a record that JSON can hold."""
@@ -88,7 +91,8 @@ class Estimator(Field):
         kind, inside = self.kinds[name], source.inside(apart=True)
         inside.owner = source.owner if path else name
         names = set(kind._get_param_names())
-        given = inside.keys(record["parameters"], path, names, set())
+        newer = names & set(kind._newer)
+        given = inside.keys(record["parameters"], path, names - newer, newer)
         values = {key: read_plain(part, join(path, key), inside) for key, part in given.items()}
         self._check_machine(values, path, inside)
         with inside.making(path or "parameters"):

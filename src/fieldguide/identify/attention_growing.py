@@ -33,11 +33,11 @@ from fieldguide._check import InvalidArgument, check_number
 from fieldguide._parallel import map_in_order
 from fieldguide.identify.binning import Binned
 from fieldguide.identify.boosting import boost, gather, probability, split_classes
+from fieldguide.identify.node_cap import Branch, Rules, grow_within, walk
 from fieldguide.svm import Question
 
 # Why a leaf is a leaf.
 PURE, FEW, DEEP, UNPARTED, STALLED, CAPPED, PRUNED = range(7)
-_NODES_PER_CLASS = 3  # of a tree where nobody goes both ways: 1.5 to 3.8 in what we grew
 
 Decide = Callable[[Question, np.ndarray], np.ndarray]
 Judge = Callable[[Question, np.ndarray], float]
@@ -100,14 +100,12 @@ class Routed(NamedTuple):
     right: np.ndarray  # (m,) weight on the right
 
 
-class _Waiting(NamedTuple):
-    """A part of the tree that is not grown yet."""
+class _Part(NamedTuple):
+    """Rows that come together to a place of the tree."""
 
     rows: np.ndarray
     weight: np.ndarray
     depth: int
-    parent: int
-    is_right: bool
 
 
 class _Attempt(NamedTuple):
@@ -120,11 +118,11 @@ class _Attempt(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """What became of an inner node: labels of its rows, rows and weights of its children."""
+    """What became of an inner node: labels of its rows, and its children."""
 
     labels: np.ndarray
-    left: tuple[np.ndarray, np.ndarray]
-    right: tuple[np.ndarray, np.ndarray]
+    left: _Part
+    right: _Part
     feature: int
     threshold: int
     n_stumps: int
@@ -195,9 +193,9 @@ def grow_attention_tree(
         nears 1, nearly all rows go both ways, and children are like their parents. One large
         child alone is progress: its sister has taken a few easy rows away.
     max_nodes : int
-        Rows go both ways only as long as what then waits can be grown within so many nodes,
-        counting three for each class of a part; afterwards nobody does, as for ``delta`` ½. Should
-        that not be enough, what still waits is a leaf. In both cases ``is_capped`` is True.
+        A tree of more is grown again: rows go both ways in its first parts only, level by level,
+        as many as fit; below them nobody does, as for ``delta`` ½. Should that not be enough, some
+        parts that could be split are leaves. In both cases ``is_capped`` is True.
     decide : callable, optional
         Takes the problem of a node and the rows of the node, and returns p(right) of each: the
         children then receive the rows as it says, and not as the boosted classifier does. It is
@@ -239,39 +237,15 @@ def grow_attention_tree(
     )
     # Rows in the order of their classes stay so in every node, and splits are found sooner.
     order = np.argsort(index, kind="stable").astype(np.int32)
-    pending = [_Waiting(order, own[order], 1, -1, False)]
-    nodes: list[tuple[_Waiting, _Split]] = []
-    leaves: list[tuple[_Waiting, int]] = []
-    n_expected = grower.expect_nodes(order)
-    is_capped = False
-    while pending and len(nodes) < max_nodes:
-        room = max_nodes - len(nodes)
-        wave, pending = pending[:room], pending[room:]
-        made = grower.split_all(wave, n_jobs)
-        refused = []
-        for place, (part, found) in enumerate(zip(wave, made, strict=True)):
-            n_more = grower.expect_more(part, found)
-            if n_more > 0 and n_expected + n_more > max_nodes and grower.delta > 0.5:
-                refused.append(place)
-            else:
-                n_expected += n_more
-        if refused:
-            is_capped, grower = True, grower._replace(delta=0.5)
-            again = grower.split_all([wave[place] for place in refused], n_jobs)
-            for place, found in zip(refused, again, strict=True):
-                made[place] = found
-                n_expected += grower.expect_more(wave[place], found)
-        for part, found in zip(wave, made, strict=True):
-            if isinstance(found, int):
-                leaves.append((part, found))
-                continue
-            for is_right, (rows, weight) in enumerate((found.left, found.right)):
-                pending.append(_Waiting(rows, weight, part.depth + 1, len(nodes), bool(is_right)))
-            nodes.append((part, found))
-    for part in pending:
-        cause = grower.find_end(part)
-        leaves.append((part, CAPPED if cause is None else cause))
-    return _to_tree(nodes, leaves, index, n_classes, is_capped)
+    constrained = grower._replace(delta=0.5)
+    rules = Rules(
+        relaxed=partial(grower.split_all, n_jobs=n_jobs),
+        strict=partial(constrained.split_all, n_jobs=n_jobs) if delta > 0.5 else None,
+        name=grower.name,
+        end=lambda part: CAPPED if (cause := grower.find_end(part)) is None else cause,
+    )
+    root, is_capped = grow_within(_Part(order, own[order], 1), rules, max_nodes)
+    return _to_tree(root, index, n_classes, is_capped)
 
 
 def split_once(
@@ -284,14 +258,11 @@ def split_once(
     order = np.argsort(index, kind="stable").astype(np.int32)
     labels = side[index[order]].astype(np.int8)
     ones = np.ones(len(order))
-    parts = [(order[labels == way], ones[labels == way]) for way in (-1, 1)]
-    node = _Waiting(order, ones, depth, -1, False)
-    leaves = [
-        (_Waiting(*part, depth + 1, 0, bool(is_right)), UNPARTED)
-        for is_right, part in enumerate(parts)
-    ]
+    parts = [_Part(order[labels == way], ones[labels == way], depth + 1) for way in (-1, 1)]
     split = _Split(labels, parts[0], parts[1], -1, 0, 0)
-    return _to_tree([(node, split)], leaves, index, n_classes, False)
+    leaves = (Branch(parts[0], UNPARTED), Branch(parts[1], UNPARTED))
+    root = Branch(_Part(order, ones, depth), split, leaves)
+    return _to_tree(root, index, n_classes, False)
 
 
 def prune_attention_tree(
@@ -396,7 +367,7 @@ class _Grower(NamedTuple):
     n_candidates: int
     judge: Judge | None
 
-    def find_end(self, part: _Waiting) -> int | None:
+    def find_end(self, part: _Part) -> int | None:
         """Return why a part is a leaf before anything is asked of it, if it is one."""
         classes = self.class_of[part.rows]
         if (classes == classes[0]).all():
@@ -405,24 +376,18 @@ class _Grower(NamedTuple):
             return DEEP
         return FEW if len(part.rows) < self.min_samples else None
 
-    def expect_nodes(self, rows: np.ndarray) -> int:
-        """Return how many nodes a tree of these rows may have if none goes both ways."""
-        return _NODES_PER_CLASS * (len(np.unique(self.class_of[rows])) - 1)
+    def name(self, part: _Part) -> tuple[set[int], int]:
+        """Return the classes of a part, and the one of most weight."""
+        weight = np.bincount(self.class_of[part.rows], part.weight, self.n_classes)
+        return set(np.flatnonzero(weight).tolist()), int(weight.argmax())
 
-    def expect_more(self, part: _Waiting, found: _Split | int) -> int:
-        """Return how many nodes more than before are expected once a part is split so."""
-        before = self.expect_nodes(part.rows)
-        if isinstance(found, int):
-            return -before
-        return 1 + sum(self.expect_nodes(rows) for rows, _ in (found.left, found.right)) - before
-
-    def split_all(self, wave: list[_Waiting], n_jobs: int) -> list[_Split | int]:
+    def split_all(self, wave: list[_Part], n_jobs: int) -> list[_Split | int]:
         """Return how each part is split, or why it is a leaf."""
         # A wave of few nodes leaves threads free for their features.
         split = partial(self.split, n_threads=max(1, effective_n_jobs(n_jobs) // len(wave)))
         return list(map_in_order(split, wave, n_jobs=n_jobs))
 
-    def split(self, part: _Waiting, n_threads: int) -> _Split | int:
+    def split(self, part: _Part, n_threads: int) -> _Split | int:
         """Return how a part is split, or why it is a leaf."""
         cause = self.find_end(part)
         if cause is not None:
@@ -448,12 +413,12 @@ class _Grower(NamedTuple):
         left, right = routed.left * self.own[rows], routed.right * self.own[rows]
         return _Split(
             labels,
-            (rows[to_left], left[to_left]),
-            (rows[to_right], right[to_right]),
+            _Part(rows[to_left], left[to_left], part.depth + 1),
+            _Part(rows[to_right], right[to_right], part.depth + 1),
             *(best.feature, best.threshold, best.n_stumps),
         )
 
-    def _try_groups(self, part: _Waiting, n_threads: int) -> list[_Attempt]:
+    def _try_groups(self, part: _Part, n_threads: int) -> list[_Attempt]:
         """Return one attempt, or several, that have decided rows on both sides."""
         rows, weight, classes = part.rows, part.weight, self.class_of[part.rows]
         subset = gather(self.binned, rows)
@@ -494,20 +459,17 @@ def _ask(rows: np.ndarray, labels: np.ndarray) -> Question:
     return Question(rows[is_decided][order], labels[is_decided][order].astype(np.float64))
 
 
-def _to_tree(
-    nodes: list[tuple[_Waiting, _Split]],
-    leaves: list[tuple[_Waiting, int]],
-    index: np.ndarray,
-    n_classes: int,
-    is_capped: bool,
-) -> AttentionTree:
-    """Return nodes and leaves as arrays."""
-    children = np.zeros((len(nodes), 2), dtype=np.int32)
-    ends = [(j, part) for j, (part, _) in enumerate(nodes)]
-    ends += [(-1 - leaf, part) for leaf, (part, _) in enumerate(leaves)]
-    for number, part in ends:
-        if part.parent >= 0:
-            children[part.parent, int(part.is_right)] = number
+def _to_tree(root: Branch, index: np.ndarray, n_classes: int, is_capped: bool) -> AttentionTree:
+    """Return nodes and leaves as arrays, numbered level by level."""
+    every = walk(root)
+    nodes = [(branch.part, branch.found) for branch in every if branch.children]
+    leaves = [(branch.part, branch.found) for branch in every if not branch.children]
+    number = {branch: j for j, branch in enumerate(b for b in every if b.children)}
+    number |= {branch: -1 - leaf for leaf, branch in enumerate(b for b in every if not b.children)}
+    children = np.array(
+        [[number[child] for child in branch.children] for branch in every if branch.children],
+        dtype=np.int32,
+    ).reshape(-1, 2)
     node_rows = [part.rows for part, _ in nodes]
     leaf_rows = [part.rows for part, _ in leaves]
     leaf_weights = np.concatenate([part.weight for part, _ in leaves])
@@ -532,7 +494,7 @@ def _to_tree(
         leaf_start=leaf_start,
         leaf_rows=places,
         leaf_cause=np.array([cause for _, cause in leaves], dtype=np.int8),
-        is_capped=is_capped or any(cause == CAPPED for _, cause in leaves),
+        is_capped=is_capped,
     )
 
 

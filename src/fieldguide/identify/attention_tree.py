@@ -29,6 +29,7 @@ from fieldguide._saving import Array, Part
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (
+    CAPPED,
     AttentionTree,
     grow_attention_tree,
     prune_attention_tree,
@@ -38,7 +39,6 @@ from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.evidence import fit_evidence
 from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
-from fieldguide.identify.key import default_loss
 from fieldguide.identify.node_judging import choose_support, judge_split
 from fieldguide.identify.routed_plan import (
     Examples,
@@ -83,6 +83,10 @@ class AttentionTreeClassifier(TreeKey):
         Largest weighted error of a stump, γ of the paper; boosting ends before a worse one.
     min_samples : int
         A node with fewer rows is a leaf.
+    max_kept : float
+        In [0, 1]: a node is a leaf when each of its children would keep more than this share of its
+        rows. Without this rule, 1, a tree whose ``delta`` is near 1 sends nearly all rows both ways
+        and hardly gets on.
     link_scale : float
         p(+1) = 1 / (1 + exp(−link_scale · H)) of the boosted score H: 1 is as printed, 2 the
         logit that AdaBoost fits.
@@ -101,10 +105,11 @@ class AttentionTreeClassifier(TreeKey):
     max_columns : int, optional
         Columns that boosting asks about, drawn at random; all by default. The SVMs see all.
     max_nodes : int
-        The most nodes. Where rows that go both ways would take the tree beyond, none does from
-        there on; what is left when there are so many are leaves. A warning says so.
-    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
-n_jobs, random_state
+        The most nodes. A tree that would have more is grown again: rows go both ways in its first
+        parts only, level by level, as many as fit; and if a tree where none does is still too
+        large, some of its nodes are leaves. A warning says so.
+    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
+n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`. Boosting works on the columns of the rows for
         every kernel, so that "precomputed" is not possible. The second and later trees are grown
         on a random half of the columns each.
@@ -140,6 +145,7 @@ n_jobs, random_state
         max_depth: int = 30,
         max_error: float = 0.48,
         min_samples: int = 2,
+        max_kept: float = 0.9,
         link_scale: float = 1.0,
         route: str = "boost",
         n_candidates: int = 1,
@@ -150,6 +156,7 @@ n_jobs, random_state
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
+        loss: str | None = None,
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
@@ -166,6 +173,7 @@ n_jobs, random_state
         self.max_depth = max_depth
         self.max_error = max_error
         self.min_samples = min_samples
+        self.max_kept = max_kept
         self.link_scale = link_scale
         self.route = route
         self.n_candidates = n_candidates
@@ -174,7 +182,7 @@ n_jobs, random_state
         self.max_columns = max_columns
         self.max_nodes = max_nodes
         super().__init__(
-            *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
+            *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
             *(max_classes, budget, n_trees, n_jobs, random_state),
         )
 
@@ -187,6 +195,7 @@ n_jobs, random_state
             },
         ),
     }
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept")
     _grown: tuple[Any, np.ndarray, RoutedPlan]  # rows, their classes, the plan; for add_kind
 
     def add_kind(self, X: Any, y: Any) -> Self:
@@ -234,7 +243,7 @@ n_jobs, random_state
             rows,
             self.kernel,
             None if isinstance(functions, LinearFunctions) else functions.gamma,
-            loss=default_loss(self.kernel),
+            loss=self._find_loss(),
             tol=self.tol,
             n_jobs=self.n_jobs,
         )
@@ -270,6 +279,7 @@ n_jobs, random_state
         check_number(owner, "max_depth", self.max_depth, 1, 10**6, integer=True)
         check_number(owner, "max_error", self.max_error, 0, 0.5)
         check_number(owner, "min_samples", self.min_samples, 1, 10**9, integer=True)
+        check_number(owner, "max_kept", self.max_kept, 0, 1)
         check_number(owner, "link_scale", self.link_scale, 1e-6, 1e6)
         check_choice(owner, "route", self.route, ("boost", "svm"))
         check_number(owner, "n_candidates", self.n_candidates, 1, 10**6, integer=True)
@@ -298,7 +308,8 @@ n_jobs, random_state
             trees.append(self._plan(problems, index, self.C_, tree, binned, columns))
         plan = plant_trees(trees, index, len(self.classes_))
         if self.support_tolerance is not None and self.kernel != "linear":
-            factor = choose_support(problems, plan, self.C_, self.support_tolerance)
+            asked = problems.changed(loss=self._find_loss())
+            factor = choose_support(asked, plan, self.C_, self.support_tolerance)
             plan = plan._replace(C_factor=factor)
         self._grown, self.examples_ = (problems.X, index, plan), pick_examples(plan)
         return plan
@@ -325,7 +336,7 @@ n_jobs, random_state
             grown = np.flatnonzero(~_set_apart(index, self.prune, rng))
             binned = binned._replace(levels=binned.levels[grown])
         loose = problems.changed(
-            tol=max(problems.tol, _GROWING_TOL), n_jobs=1, loss=default_loss(self.kernel)
+            tol=max(problems.tol, _GROWING_TOL), n_jobs=1, loss=self._find_loss()
         )
         made = self._grow(loose, binned, grown, index, n_classes, C)
         self._warn_large(made)
@@ -375,6 +386,7 @@ n_jobs, random_state
             link_scale=self.link_scale,
             max_depth=self.max_depth if max_depth is None else max_depth,
             min_samples=self.min_samples,
+            max_kept=self.max_kept,
             max_nodes=self.max_nodes,
             decide=decide if self.route == "svm" else None,
             n_candidates=self.n_candidates,
@@ -385,9 +397,14 @@ n_jobs, random_state
     def _warn_large(self, tree: AttentionTree) -> None:
         owner = type(self).__name__
         if tree.is_capped:
+            n_cut = int((tree.leaf_cause == CAPPED).sum())
+            lost = "below its first levels no row goes both ways"
+            if n_cut:
+                lost = f"{n_cut} of its {tree.n_leaves} leaves could be parted further"
             warnings.warn(
-                f"{owner} has {tree.n_nodes} nodes: max_nodes was reached, and from then on no row "
-                "went both ways; lower delta, or raise max_nodes.",
+                f"{owner} with delta={self.delta:g} needs more nodes than max_nodes="
+                f"{self.max_nodes}; it has {tree.n_nodes}, and {lost}; lower delta, or raise "
+                "max_nodes.",
                 FieldguideWarning,
                 stacklevel=6,
             )
@@ -460,9 +477,7 @@ n_jobs, random_state
         if not isinstance(self.graph_.functions, LinearFunctions):
             gamma = self.graph_.functions.gamma
         own = X[part]
-        problems = Problems(
-            own, self.kernel, gamma, loss=default_loss(self.kernel), tol=_GROWING_TOL
-        )
+        problems = Problems(own, self.kernel, gamma, loss=self._find_loss(), tol=_GROWING_TOL)
         grow = partial(self._grow, problems, bin_features(own), np.arange(len(part)))
         tree = grow(index[part], n_classes, self.C_, depth)
         if not tree.n_nodes:

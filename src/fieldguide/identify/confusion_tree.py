@@ -18,7 +18,6 @@ from fieldguide.identify import search as searches
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.growing import Classes, Plan, Split, grow
-from fieldguide.identify.key import default_loss
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import KernelFunctions, LinearFunctions, Problems, hold_out
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
@@ -36,7 +35,7 @@ class ConfusionTreeClassifier(TreeKey):
     ----------
     levels : int
         Binary nodes on the way; about K / 2^levels functions of classes follow.
-    C, kernel, gamma, tol, n_jobs, random_state
+    C, kernel, gamma, loss, tol, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -60,6 +59,7 @@ class ConfusionTreeClassifier(TreeKey):
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
+        loss: str | None = None,
         tol: float = 1e-3,
         n_jobs: int = 1,
         random_state: Any = 0,
@@ -68,6 +68,7 @@ class ConfusionTreeClassifier(TreeKey):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
+        self.loss = loss
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -79,7 +80,7 @@ class ConfusionTreeClassifier(TreeKey):
 
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
         n_classes = len(self.classes_)
-        likeness = find_likeness(problems, index, n_classes, C)
+        likeness = find_likeness(problems.changed(loss=self._find_loss()), index, n_classes, C)
 
         def split(classes: Classes) -> Split:
             second = bipartition(likeness[np.ix_(classes, classes)], _LEAST_SHARE)
@@ -123,7 +124,7 @@ def find_likeness(problems: Problems, index: np.ndarray, n_classes: int, C: floa
     every cut has a reason.
     """
     scores = hold_out(
-        problems.changed(loss=default_loss(problems.kernel)),
+        problems,
         ask_one_vs_all(index, n_classes),
         index,
         score=score_as_is,

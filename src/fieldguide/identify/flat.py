@@ -24,7 +24,7 @@ from fieldguide.identify.confidence import (
     measure_growth,
 )
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.key import Key
 from fieldguide.svm import (
     FastKernelScorer,
     LinearFunctions,
@@ -92,7 +92,7 @@ class FlatKey(Key):
             X,
             self.kernel,
             self.gamma,
-            loss=self.loss or default_loss(self.kernel),
+            loss=self._find_loss(),
             class_weight=None if isinstance(self.class_weight, dict) else self.class_weight,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -252,7 +252,6 @@ class FlatKey(Key):
     def _check_arguments(self) -> None:
         owner = type(self).__name__
         self._check_shared(owner)
-        check_choice(owner, "loss", self.loss, (None, "hinge", "squared_hinge"))
         if not isinstance(self.class_weight, dict):
             check_choice(owner, "class_weight", self.class_weight, (None, "balanced"))
 

@@ -25,11 +25,12 @@ def default_loss(kernel: str) -> str:
 
 
 class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
-    """Base of all keys; subclasses have the arguments ``C``, ``kernel``, ``gamma`` and ``tol``."""
+    """Base of all keys; subclasses have the arguments of an SVM that are declared here."""
 
     C: float | str
     kernel: str
     gamma: float | None
+    loss: str | None
     tol: float
 
     _fitted: ClassVar = {
@@ -94,9 +95,14 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
         if not isinstance(self.C, str):
             check_number(owner, "C", self.C, 1e-9, 1e9)
         check_choice(owner, "kernel", self.kernel, KERNEL_NAMES)
+        check_choice(owner, "loss", self.loss, (None, "hinge", "squared_hinge"))
         check_number(owner, "tol", self.tol, 1e-12, 1)
         if self.gamma is not None:
             check_number(owner, "gamma", self.gamma, 1e-12, 1e12)
+
+    def _find_loss(self) -> str:
+        """Return the loss that was asked for, or the usual one of the kernel."""
+        return self.loss or default_loss(self.kernel)
 
     def _check_functions(self, functions: Functions) -> None:
         """Refuse functions of another kernel, and a single class."""

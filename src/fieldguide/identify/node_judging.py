@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from fieldguide.identify.key import default_loss
 from fieldguide.identify.routed_plan import RoutedPlan
 from fieldguide.svm import Problems, Question
 from fieldguide.svm.folds import deal_folds
@@ -44,7 +43,6 @@ def elimination_cost(n_support: Any, n_left: Any, n_right: Any) -> np.ndarray:
 def choose_support(problems: Problems, plan: RoutedPlan, C: float, tolerance: float) -> np.ndarray:
     """Return the factor of C of each node: the cheapest that is nearly the most accurate."""
     index = plan.class_of
-    problems = problems.changed(loss=default_loss(problems.kernel))
     fold = deal_folds(index, _JUDGE_FOLDS, problems.seed)
     n_right = np.zeros((len(_C_FACTORS), plan.n_nodes))
     n_support = np.zeros((len(_C_FACTORS), plan.n_nodes))

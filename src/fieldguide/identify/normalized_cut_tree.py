@@ -33,8 +33,8 @@ class NormalizedCutTreeClassifier(TreeKey):
     max_nodes : int
         The most nodes, unless the classes need more. Where classes that go both ways would take
         the graph beyond, none does from there on, and a warning says so.
-    C, kernel, gamma, tol, search, tolerance, max_loss, max_cost, max_classes, budget, n_trees, \
-n_jobs, random_state
+    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
+n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -55,6 +55,7 @@ n_jobs, random_state
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
+        loss: str | None = None,
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
@@ -70,7 +71,7 @@ n_jobs, random_state
         self.max_rows = max_rows
         self.max_nodes = max_nodes
         super().__init__(
-            *(C, kernel, gamma, tol, search, tolerance, max_loss, max_cost),
+            *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
             *(max_classes, budget, n_trees, n_jobs, random_state),
         )
 

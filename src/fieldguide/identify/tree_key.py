@@ -42,7 +42,7 @@ from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_eviden
 from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
-from fieldguide.identify.key import Key, default_loss
+from fieldguide.identify.key import Key
 from fieldguide.identify.operating_points import (
     OperatingPoint,
     choose_point,
@@ -85,7 +85,7 @@ class TreeKey(Key):
     ----------
     C : float or "cv"
         Weight of the training errors of each function; "cv" takes the best for one-vs-all.
-    kernel, gamma, tol
+    kernel, gamma, loss, tol
         As of :class:`~fieldguide.identify.OneVsAllClassifier`.
     search : {"shortlist", "best_first", "greedy"}
         How an answer is found: by the more probable side at each node; by the most probable class;
@@ -136,6 +136,7 @@ class TreeKey(Key):
         "doubts_": Array("float32", "n_doubts"),
         "confidence_": CONFIDENCE,
     }
+    _newer: ClassVar[tuple[str, ...]] = ("loss",)
     n_trees = 1  # of keys without this argument
     max_loss: float = 0.01
     max_cost: float | None = None
@@ -145,6 +146,7 @@ class TreeKey(Key):
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
+        loss: str | None = None,
         tol: float = 1e-3,
         search: str = "shortlist",
         tolerance: float | str = "auto",
@@ -159,6 +161,7 @@ class TreeKey(Key):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
+        self.loss = loss
         self.tol = tol
         self.search = search
         self.tolerance = tolerance
@@ -194,7 +197,7 @@ class TreeKey(Key):
 
     def _train_plan(self, problems: Problems, index: np.ndarray, plan: AnyPlan) -> Self:
         """Train the functions of the nodes and of the classes, and calibrate them."""
-        asked = problems.changed(loss=default_loss(self.kernel))
+        asked = problems.changed(loss=self._find_loss())
         nodes = asked.solve(plan.questions(index), C=self.C_)
         flat = self._train_flat(problems, index, None)
         self.graph_ = build_graph(plan, problems, nodes, flat, index)
@@ -365,14 +368,14 @@ class TreeKey(Key):
     def _train_flat(
         self, problems: Problems, index: np.ndarray, weight: np.ndarray | None
     ) -> Trained:
-        """Train the one-vs-all function of each class, as OneVsAllClassifier does by default."""
-        return problems.changed(loss=default_loss(self.kernel)).one_vs_all(
+        """Train the one-vs-all function of each class, as OneVsAllClassifier does."""
+        return problems.changed(loss=self._find_loss()).one_vs_all(
             index, len(self.classes_), C=self.C_, weight=weight
         )
 
     def _choose_C(self, problems: Problems, index: np.ndarray) -> float:
         return choose_C(
-            problems.changed(loss=default_loss(self.kernel)),
+            problems.changed(loss=self._find_loss()),
             ask_one_vs_all(index, len(self.classes_)),
             index,
             score=score_as_is,

@@ -1,5 +1,6 @@
 """The key of a guide: trained on all labelled specimens, judged on those that it has not seen."""
 
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.familiarity import find_threshold
+from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -44,12 +46,20 @@ class Answers(NamedTuple):
 
 
 def build(work: Workspace) -> None:
-    """Train the key; without two kinds there is none."""
+    """Train the key, or let that of the earlier guide grow; without two kinds there is none."""
+    started = time.monotonic()
     work.progress("training the key", 0, 1)
     kinds: list[str | None] = work.built[specimens.NAME].kinds
-    key, held_out, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
+    grown = grow_key(work, _make_key(work))
+    if grown is not None:
+        key, held_out = grown.key, grown.key.held_out_
+        work.built[NAME] = Answers(grown.kinds, grown.sure, key)
+    else:
+        key, held_out, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
+    work.info["key_seconds"] = round(time.monotonic() - started, 2)
     if key is not None:
         files.write_estimator(work.draft, files.KEY, key)
+        save_plan(key, work.draft)
         work.info["familiarity"] = find_threshold(
             work.built[rows.NAME].X, work.built[words.NAME].near
         )
@@ -74,7 +84,7 @@ def train_key(
     said = Answers([None] * n, [None] * n)
     if len(np.unique(y)) < 2:
         return None, None, said
-    key = KEYS[work.settings.key](C=KEY_C, n_jobs=work.n_jobs, random_state=work.seed)
+    key = _make_key(work)
     key.fit(X[labelled], y)
     held_out = key.held_out_
     if held_out is not None:
@@ -87,6 +97,10 @@ def train_key(
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
     return key, held_out, said._replace(key=key)
+
+
+def _make_key(work: Workspace) -> Any:
+    return KEYS[work.settings.key](C=KEY_C, n_jobs=work.n_jobs, random_state=work.seed)
 
 
 def open_key(edition: Path) -> Any:

@@ -259,6 +259,52 @@ def build(
 
 @app.command()
 @one_line_errors
+def add(
+    guide: GuideFolder,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of new images: with a sub-folder for each kind, or named after its kind."
+        ),
+    ],
+    kinds: Annotated[
+        str,
+        typer.Option(
+            help="Where an image's kind comes from: 'auto', 'parent' or 'top'; see build."
+        ),
+    ] = "auto",
+    embedder: Embedder = None,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Add new images to a guide, without those that it was built from.
+
+    A key that is an attention tree (fieldguide build … --key attention) learns new kinds without
+    being trained again. Any other key, and one that gets more images of kinds that it knows, is
+    trained again. The tree, the words and the marks are then those of all images. An image whose
+    path the guide has already is passed over if it is the same and refused if it is not.
+    A command that was stopped leaves the guide as it was, and goes on where it stopped.
+
+    Example: fieldguide add photos-guide more-photos
+    """
+    from fieldguide.guide import Guide
+
+    opened = Guide.open(guide)
+    if embedder is not None:
+        opened.use_embedder(embedder)
+    with Reporter(quiet=as_json) as report:
+        grown = opened.add(folder, kinds=kinds, n_jobs=jobs, progress=report)
+    if as_json:
+        say_json({**grown.about, "guide": str(guide), "summary": grown.summary})
+        return
+    seconds = grown.about["key_seconds"]
+    say(f"{grown.about['growth']['because'][:-1]} ({seconds:.1f} s).")
+    _print_summary(grown)
+
+
+@app.command()
+@one_line_errors
 def describe(
     guide: GuideFolder,
     depth: Annotated[int | None, typer.Option(help="Levels to show.", show_default=False)] = None,

@@ -81,6 +81,27 @@ def test_build_describe_identify_export(folder, tmp_path):
     assert again.stderr == ""
 
 
+def test_add_says_what_became_of_the_key(folder, blobs, tmp_path):
+    out, more = tmp_path / "guide", tmp_path / "more"
+    for i, image in enumerate(blobs[0][:8]):
+        (more / "negative").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(255 - image).save(more / "negative" / f"{i}.png")
+    options = ("--features", "deep", "--no-marks", "--jobs", 1)
+    assert call("build", folder, "--out", out, "--key", "attention", *options).exit_code == 0
+    check_refusal(["add", str(out), str(tmp_path / "none")], "There is no folder")
+    check_refusal(["add", str(tmp_path / "none"), str(more)], "There is no guide")
+    added = call("add", out, more, "--jobs", 1)
+    assert added.exit_code == 0, added.stderr
+    first = added.stdout.splitlines()[0]
+    assert re.fullmatch(
+        r"The key learnt a new kind without being trained again \(\d+\.\d s\)\.", first
+    )
+    assert "32 specimens of 4 kinds" in added.stdout
+    assert call("build", folder, "--out", out, *options).exit_code == 0
+    added = call("add", out, more / "negative", "--jobs", 1, "--json")
+    assert "OneVsAllClassifier cannot learn" in json.loads(added.stdout)["growth"]["because"]
+
+
 def test_the_command_the_server_and_python_give_the_same_answer(small_guide, folder):
     image = folder / "disc" / "00.png"
     (told,) = json.loads(run("identify", small_guide.folder, image, "--json").stdout)

@@ -162,6 +162,8 @@ def commands(guide, picture, tmp_path):
         ("--help",),
         ("plot", "--help"),
         ("build", tmp_path / odd, "--out", tmp_path / "x"),
+        ("add", folder, tmp_path / odd),
+        ("add", folder, picture.parent, "--kinds", odd),
         ("describe", folder),
         ("describe", folder, "--depth", 1),
         ("describe", folder, "--branch", 1),

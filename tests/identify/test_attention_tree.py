@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import mutual_info_score
 from sklearn.svm import SVC, LinearSVC
 
-from fieldguide.errors import FieldguideWarning
+from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
 from fieldguide.identify.attention_growing import (
     PRUNED,
@@ -495,6 +495,133 @@ def test_what_add_kind_refuses(seed):
     opened = AttentionTreeClassifier.from_state(*key.to_state())
     with pytest.raises(ValueError, match="holds no training rows; fit it again"):
         opened.add_kind(X[:3], [7, 7, 7])
+
+
+def assert_same_key(one, two):
+    """Check that two keys are the same bit for bit, with what they need to go on."""
+    for (arrays, record), (others, other_record) in zip(
+        (one.to_state(), one.plan_to_state()), (two.to_state(), two.plan_to_state()), strict=True
+    ):
+        assert record == other_record
+        assert arrays.keys() == others.keys()
+        for name, array in arrays.items():
+            assert array.dtype == others[name].dtype
+            np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+def reopen(key, X, y):
+    """Save a key and its plan, and open them again with the rows of the training."""
+    arrays, record = key.to_state()
+    plan_arrays, plan = key.plan_to_state()
+    opened = AttentionTreeClassifier.from_state(arrays, json.loads(json.dumps(record)))
+    return opened.resume(X, y, (plan_arrays, json.loads(json.dumps(plan))))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kernel": "rbf", "n_trees": 2},
+        {"search": "greedy", "delta": 0.8, "prune": 0.2},
+        {"kernel": "rbf", "support_tolerance": 0.05, "route": "svm"},
+    ],
+)
+def test_a_key_that_was_saved_goes_on_as_if_it_were_not(options, seed):
+    X, y = draw_kinds(seed, n_classes=6, noise=0.8)
+    names = np.array(["bee", "doe", "fly", "ant", "cod", "elk"])[y]
+    order = np.argsort(y, kind="stable")
+    X, y, names = X[order].astype(np.float32), y[order], names[order]
+    key = AttentionTreeClassifier(C=10.0, **options).fit(X[y < 3], names[y < 3])
+    opened = reopen(key, X[y < 3], names[y < 3])
+    for first, last in ((3, 4), (5, 5)):
+        is_new = (y >= first) & (y <= last)
+        key.add_kind(X[is_new], names[is_new])
+        opened.add_kind(X[is_new], names[is_new])
+        assert_same_key(opened, key)
+        opened = reopen(opened, X[y <= last], names[y <= last])
+
+
+def test_sparse_rows_are_taken_back_too(seed):
+    X, y = draw_kinds(seed)
+    X = csr_array(np.where(X > 0.5, X, 0))
+    key = AttentionTreeClassifier(kernel="rbf").fit(X[y < 5], y[y < 5])
+    opened = reopen(key, X[y < 5], y[y < 5])
+    key.add_kind(X[y == 5], y[y == 5])
+    assert_same_key(opened.add_kind(X[y == 5], y[y == 5]), key)
+    with pytest.raises(ValueError, match="not of this AttentionTreeClassifier"):
+        opened.resume(X * 2, y, opened.plan_to_state())
+
+
+def test_rows_of_new_kinds_are_held_out(seed):
+    """Each answer is that of a key which was taught the other folds, and the key stays as it is."""
+    X, y = draw_kinds(seed, noise=1.0)
+    names = np.array(list("bdface"))[y]
+    key = AttentionTreeClassifier().fit(X[y < 4], names[y < 4])
+    before = key.to_state()[0]
+    new_X, new_names = X[y >= 4], names[y >= 4]
+    held_out = key.hold_out_kinds(new_X, new_names)
+    assert all(np.array_equal(array, before[name]) for name, array in key.to_state()[0].items())
+    fold = deal_folds(np.unique(new_names, return_inverse=True)[1], 5, 0)
+    classes = np.unique(names)
+    for k in range(5):
+        taught = reopen(key, X[y < 4], names[y < 4])
+        taught.add_kind(new_X[fold != k], new_names[fold != k])
+        np.testing.assert_array_equal(
+            classes[held_out.answer[fold == k]], taught.predict(new_X[fold == k])
+        )
+    assert held_out.accuracy == (classes[held_out.answer] == new_names).mean()
+    alone = key.hold_out_kinds(np.vstack([new_X[:4], new_X[-1:]]), [*"eeeez"])
+    assert alone.answer[-1] != 6  # nobody was taught its only row
+    assert key.hold_out_kinds(new_X[:1], new_names[:1]) is None
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_get_other_numbers(kernel, seed):
+    """The key answers as before, and every row is where it was under its new number."""
+    X, y = draw_kinds(seed)
+    key = AttentionTreeClassifier(kernel=kernel, C=10.0).fit(X[y < 5], y[y < 5])
+    n = (y < 5).sum()
+    number = np.random.default_rng(seed).permutation(n)
+    order = np.argsort(number)
+    moved = reopen(key, X[y < 5], y[y < 5]).renumber_rows(number)
+    np.testing.assert_array_equal(moved.predict_proba(X), key.predict_proba(X))
+    np.testing.assert_array_equal(order[moved.held_out_.rows], key.held_out_.rows)
+    for node in range(key.graph_.n_nodes):
+        before, after = (k._grown[2].ask(node) for k in (key, moved))
+        sign = dict(zip(order[after.rows].tolist(), after.sign.tolist(), strict=True))
+        assert sign == dict(zip(before.rows.tolist(), before.sign.tolist(), strict=True))
+    opened = reopen(moved, X[y < 5][order], y[y < 5][order])
+    assert_same_key(*(k.add_kind(X[y == 5], y[y == 5]) for k in (moved, opened)))
+    assert (moved.predict(X) == y).mean() > 0.9
+    with pytest.raises(ValueError, match="every number from 0 to"):
+        moved.renumber_rows(np.zeros(len(y), dtype=int))
+
+
+def test_what_resume_refuses(seed):
+    X, y = draw_kinds(seed)
+    key, other = (AttentionTreeClassifier().fit(X, labels) for labels in (y, np.sort(y)[::-1]))
+    arrays, record = key.plan_to_state()
+    opened = AttentionTreeClassifier.from_state(*key.to_state())
+    for rows, labels in ((X[:-1], y), (X, y % 5), (X, y + 1)):
+        with pytest.raises(ValueError, match="needs the 6 kinds that the key knows"):
+            opened.resume(rows, labels, (arrays, record))
+    with pytest.raises(ValueError, match="plan is not of this AttentionTreeClassifier"):
+        opened.resume(X, y, other.plan_to_state())
+    for name, damaged in (
+        ("rows", arrays["rows"] - 1),
+        ("rows", arrays["rows"][:-1]),
+        ("labels", arrays["labels"] * 2),
+        ("left", arrays["left"] + 10**6),
+        ("start", arrays["start"][::-1].copy()),
+        ("leaf_rows", arrays["leaf_rows"].astype(float)),
+        ("C_factor", -arrays["C_factor"]),
+    ):
+        with pytest.raises(ModelError, match="the file is damaged"):
+            opened.resume(X, y, (arrays | {name: damaged}, record))
+    with pytest.raises(ValueError, match="not of this"):
+        opened.resume(X, y, (arrays | {"rows": arrays["rows"] + len(X)}, record))
+    with pytest.raises(ValueError, match="holds no training rows"):
+        opened.plan_to_state()
 
 
 # -- examples -----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.views import Specimen
 
 
 class Earlier:
@@ -68,6 +69,12 @@ class Earlier:
         if name not in self._features or file not in self._rows:
             return None
         return np.array(self._features[name][self._rows[file]])
+
+    def specimens(self) -> list[Specimen]:
+        """Return all specimens by their numbers."""
+        if self._catalogue is None:
+            return []
+        return self._catalogue.specimens(range(self.info["n_specimens"]))
 
     def close(self) -> None:
         """Let go of the catalogue."""

@@ -9,6 +9,8 @@
         features/*.npy      embedding, logits, properties, attributes, rows: a row per specimen
         models/             key.safetensors + key.json, words.json, stack.safetensors + stack.json,
                             annotation.safetensors + annotation.json, visual_words.json,
+                            owner.safetensors + owner.json, of an attention tree
+                            key_plan.safetensors + key_plan.json,
                             marks.safetensors + marks.json, places.safetensors + places.json
     pictures/               thumbnails, named by the digest of the image; marks/, words/
     build.journal           while a build is under way
@@ -36,6 +38,8 @@ EDITIONS = "editions"
 INFO = "guide.json"
 CATALOGUE = "catalogue.sqlite"
 KEY = "models/key"
+KEY_PLAN = "models/key_plan"
+OWNER = "models/owner"
 WORDS = "models/words.json"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"

@@ -15,6 +15,7 @@ from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import draw_words_plate
 from fieldguide.guide import folder as files
+from fieldguide.guide.adding import add_to_guide
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
@@ -176,6 +177,43 @@ class Guide:
             guide.use_embedder(network)
         return guide
 
+    def add(
+        self,
+        folder: str | os.PathLike,
+        *,
+        kinds: str = "auto",
+        n_jobs: int = -1,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> "Guide":
+        """Add the images of a folder to the guide; return the guide that they are in.
+
+        The images that the guide was built from are not needed. An attention tree learns new kinds
+        without being trained again; any other key, and one that gets more images of kinds that it
+        knows, is trained again: ``about["growth"]["because"]`` says what happened. The rest of the
+        guide is that of all specimens.
+
+        Parameters
+        ----------
+        folder : path
+            Of sub-folders named after kinds, or of images of one kind and named after it.
+        kinds : {"auto", "parent", "top"}
+            Which folder is the kind of an image, as of
+            :meth:`~fieldguide.collection.Collection.from_folder`.
+        n_jobs : int
+            Threads; -1 is all cores. The guide does not depend on it.
+        progress : callable, optional
+            Called with (what is being done, how many are done, how many there are).
+        """
+        add_to_guide(
+            self.folder,
+            Path(folder),
+            kinds=kinds,
+            embedder=self._models.embedder,
+            n_jobs=n_jobs,
+            progress=progress or (lambda *_: None),
+        )
+        return self.reopen()
+
     def is_current(self) -> bool:
         """Whether the guide has not been built again since it was opened."""
         return files.stamp_info(self.folder) in (self._stamp, None)
@@ -300,9 +338,24 @@ class Guide:
         accuracy, mean = self.about["accuracy"], self.about["mean_class_accuracy"]
         if accuracy is None:
             return "There are too few specimens of each kind to say how often the key is right."
-        return (
+        sentence = (
             f"The key names {accuracy:.1%} of held-out specimens rightly "
             f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)."
+        )
+        return f"{sentence} {self.growth}".rstrip()
+
+    @property
+    def growth(self) -> str:
+        """What is known of kinds that the key learnt without being trained again; "" if none."""
+        said = self.about.get("growth", {})
+        if not said.get("kinds"):
+            return ""
+        kinds = _count(len(said["kinds"]), "kind")
+        share = said["accuracy"]
+        right = "" if share is None else f" of their held-out specimens it names {share:.1%}; "
+        return (
+            f"It has learnt {kinds} since, without being trained again:{right or ' '}what the "
+            "others lose to them is not in the first figure until the guide is built anew."
         )
 
     def kind(self, name: str) -> Kind:

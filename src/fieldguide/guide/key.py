@@ -1,5 +1,6 @@
 """The key of a guide: trained on all labelled specimens, judged on those that it has not seen."""
 
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,8 @@ from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.familiarity import find_threshold
-from fieldguide.guide.key_choice import KEYS, fit_key
+from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
+from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import Choice, HeldOut
 from fieldguide.metrics import measure_reliability
@@ -21,21 +23,30 @@ _KEY = Estimator(*KEYS.values())
 class Answers(NamedTuple):
     """What the key says of every specimen when it is held out, or has no label."""
 
+    key: Any  # None with fewer than two kinds
     kinds: list[str | None]
     sure: list[float | None]
-    key: Any = None  # None with fewer than two kinds
 
 
 def build(work: Workspace) -> None:
-    """Train the key; without two kinds there is none."""
+    """Train the key, or let that of the earlier guide grow; without two kinds there is none."""
+    started = time.monotonic()
     work.progress("training the key", 0, 1)
     kinds: list[str | None] = work.built[specimens.NAME].kinds
-    choice, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
+    is_chosen = read_spec(work.settings.key).name == AUTO
+    grown = grow_key(work, None if is_chosen else make_key(work.settings))
+    choice: Choice | None
+    if grown is not None:
+        choice, work.built[NAME] = Choice(grown.key, None, ()), Answers(*grown)
+    else:
+        choice, work.built[NAME] = train_key(work.built[rows.NAME].X, kinds, work)
     key = None if choice is None else choice.key
     held_out: HeldOut | None = None if key is None else key.held_out_
+    work.info["key_seconds"] = round(time.monotonic() - started, 2)
     if choice is not None:
-        work.info["key"] = tell_choice(choice, kinds)
+        work.info["key"] = tell_choice(choice, kinds, work.built[NAME])
         files.write_estimator(work.draft, files.KEY, key)
+        save_plan(key, work.draft)
         work.info["familiarity"] = find_threshold(
             work.built[rows.NAME].X, work.built[words.NAME].near
         )
@@ -47,6 +58,8 @@ def build(work: Workspace) -> None:
     work.info["settings"] |= {
         "key": type(key).__name__ if key is not None else None,
         "key_asked": work.settings.key,
+        "key_cost": work.settings.key_cost,
+        "key_loss": work.settings.key_loss,
         "kernel": work.settings.kernel,
         "key_C": None if key is None else key.C_,
     }
@@ -59,7 +72,7 @@ def train_key(
     n = len(kinds)
     labelled = np.array([i for i, kind in enumerate(kinds) if kind is not None], dtype=np.int64)
     y = np.array([kinds[i] for i in labelled], dtype=str)
-    said = Answers([None] * n, [None] * n)
+    said = Answers(None, [None] * n, [None] * n)
     if len(np.unique(y)) < 2:
         return None, said
     choice = fit_key(X[labelled], y, work.settings)
@@ -77,9 +90,8 @@ def train_key(
     return choice, said._replace(key=key)
 
 
-def tell_choice(choice: Choice, kinds: list[str | None]) -> dict[str, Any]:
+def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[str, Any]:
     """Return what *About* tells of a key: what was tried, what it costs, how sure it may be."""
-    key, held_out = choice.key, choice.key.held_out_
     told: dict[str, Any] = {
         "tried": [
             {"name": each.name, "way": each.way, "points": [p._asdict() for p in each.points]}
@@ -87,10 +99,13 @@ def tell_choice(choice: Choice, kinds: list[str | None]) -> dict[str, Any]:
         ],
         "point": None if choice.point is None else choice.point._asdict(),
     }
-    if held_out is not None:
-        own = np.array([kind for kind in kinds if kind is not None])[held_out.rows]
-        is_right = key.classes_[held_out.answer] == own
-        reliability = measure_reliability(held_out.sure, is_right)
+    asked = [
+        (sure, answer == kind)
+        for kind, answer, sure in zip(kinds, said.kinds, said.sure, strict=True)
+        if kind is not None and sure is not None
+    ]
+    if asked:
+        reliability = measure_reliability([s for s, _ in asked], [right for _, right in asked])
         told["calibration_error"] = reliability.error
         told["reliability"] = np.stack(reliability, axis=1).tolist()
     return told

@@ -252,6 +252,7 @@ def _find_known(work: Workspace) -> tuple[str, str, FeatureStack | None] | None:
     """Return what the earlier guide was built with, if it was asked for the same.
 
     A stack serves whatever has changed since; that there is none was found on the same images.
+    Specimens that are added are always described as the others are.
     """
     info, folder = work.earlier.info, work.earlier.folder
     said = info.get("settings", {})
@@ -263,7 +264,8 @@ def _find_known(work: Workspace) -> tuple[str, str, FeatureStack | None] | None:
         stack = open_stack(folder, info)
     except GuideError:
         return None
-    if stack is None and info.get("fingerprint") != work.info["fingerprint"]:
+    is_same = info.get("fingerprint") == work.info["fingerprint"]
+    if stack is None and not is_same and work.settings.adds_to is None:
         return None
     return said["features"], said["features_because"], stack
 

@@ -14,6 +14,7 @@ from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import Measured, measure_images
+from fieldguide.guide.owner import save_owned
 from fieldguide.guide.workspace import Workspace
 
 NAME = "specimens"
@@ -33,7 +34,10 @@ class Table:
 
 def build(work: Workspace) -> None:
     """Measure what is not known yet, and lay out all of it as a table."""
-    store(work, collect(work, measure_missing(work)))
+    table = collect(work, measure_missing(work))
+    if work.settings.adds_to is not None:
+        check_added(work, table)
+    store(work, table)
 
 
 def leave_out(work: Workspace, path: str, reason: str) -> None:
@@ -43,8 +47,9 @@ def leave_out(work: Workspace, path: str, reason: str) -> None:
 
 
 def store(work: Workspace, table: Table) -> None:
-    """Hand the table to the other chapters."""
+    """Hand the table to the other chapters, and keep what the owner said of its specimens."""
     work.built[NAME] = table
+    save_owned(work.collection, table.item_rows, work.draft)
     work.info |= {
         "title": (work.settings.title or work.collection.name).encode("utf-8", "replace").decode(),
         "source": work.collection.name,
@@ -57,6 +62,21 @@ def store(work: Workspace, table: Table) -> None:
         "other_files": work.collection.others,
         "kinds_because": work.collection.kinds_because,
     }
+
+
+def check_added(work: Workspace, table: Table) -> None:
+    """Refuse to add images none of which can be read."""
+    if len(table.records) > work.earlier.info["n_specimens"]:
+        return
+    failed = [
+        (path, reason)
+        for path, reason, stamp in table.failed
+        if f"{path}\0{stamp}" not in work.earlier.failed
+    ]
+    example = "; {}: {}".format(*failed[0]) if failed else ""
+    raise CollectionError(
+        f"Nothing was added: none of the new images can be read ({len(failed)}{example})."
+    )
 
 
 def measure_missing(work: Workspace) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldguide.collection import Collection
+from fieldguide.errors import GuideError
 from fieldguide.features.network import Network
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.editions import Draft
@@ -34,6 +35,7 @@ class Settings:
     tree: str = "auto"
     marks: bool = True
     recipe: str | None = None  # of the demonstration: which code drew it
+    adds_to: int | None = None  # the edition that new specimens are added to; see adding.py
 
 
 @dataclass
@@ -84,6 +86,11 @@ class Workspace:
         return self.settings.n_jobs
 
 
+def name_measuring(network: str, max_pixels: int) -> str:
+    """Return all that measurements depend on, as guide.json keeps it."""
+    return f"{MEASURE_VERSION} {network} {max_pixels}"
+
+
 @contextmanager
 def open_workspace(
     collection: Collection, out: Path, settings: Settings, progress: Progress
@@ -92,10 +99,14 @@ def open_workspace(
     out.mkdir(parents=True, exist_ok=True)
     progress("opening the network", 0, 1)
     network = Network(settings.embedder)
-    measured = f"{MEASURE_VERSION} {network.name} {collection.max_pixels}"
+    measured = name_measuring(network.name, collection.max_pixels)
     with explained_faults(out), Journal(out, measured) as journal:
         draft = Draft(out, journal)
         earlier = Earlier.open(out, measured)
+        if settings.adds_to is not None and earlier.info.get("edition") != settings.adds_to:
+            raise GuideError(
+                f"The guide {str(out)!r} was built again meanwhile; run the same command again."
+            )
         info = {"measure_settings": measured}
         work = Workspace(
             collection, settings, network, journal, draft, earlier, progress, info=info

@@ -14,6 +14,7 @@ large-scale image recognition".
 """
 
 import warnings
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -25,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fieldguide._check import InvalidArgument, check_choice, check_number
 from fieldguide._random import spawn_generators
-from fieldguide._saving import Array, Part
+from fieldguide._saving import Array, Part, State, pack, unpack
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (
@@ -39,8 +40,10 @@ from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.evidence import fit_evidence
 from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
+from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.node_judging import choose_support, judge_split
 from fieldguide.identify.routed_plan import (
+    PLAN,
     Examples,
     RoutedPlan,
     graft,
@@ -126,7 +129,7 @@ n_trees, n_jobs, random_state
 
     The key keeps its training rows for :meth:`add_kind`, by reference if they are a float32 or
     float64 array in C order, and the numbers of the rows at every node; :meth:`to_state` leaves
-    both out.
+    both out. :meth:`plan_to_state` saves the numbers, and :meth:`resume` takes both back.
 
     Examples
     --------
@@ -195,7 +198,7 @@ n_trees, n_jobs, random_state
             },
         ),
     }
-    _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept")
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept", "max_columns")
     _grown: tuple[Any, np.ndarray, RoutedPlan]  # rows, their classes, the plan; for add_kind
 
     def add_kind(self, X: Any, y: Any) -> Self:
@@ -222,14 +225,9 @@ n_trees, n_jobs, random_state
         ['a', 'b', 'c', 'd']
         """
         check_is_fitted(self)
-        if not hasattr(self, "_grown"):
-            raise InvalidArgument(
-                f"This {type(self).__name__} was opened from a file, which holds no training "
-                "rows; fit it again to add kinds."
-            )
+        old_X, old_index, plan = self._recall_training()
         X = self._read_rows(X)
         labels = self._read_new_labels(X, y)
-        old_X, old_index, plan = self._grown
         classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
         place = np.searchsorted(classes, self.classes_)
         added = np.searchsorted(classes, np.unique(labels))
@@ -267,6 +265,112 @@ n_trees, n_jobs, random_state
             self.held_out_ = self.held_out_._replace(answer=place[self.held_out_.answer])
         warn_open_gaps(type(self).__name__, trained.gaps, self.tol, "lower C or raise tol")
         return self
+
+    def hold_out_kinds(self, X: Any, y: Any) -> HeldOut | None:
+        """Return what is said of rows of new kinds by keys that were taught these without them.
+
+        For each of five folds of the rows, a copy of the key is taught the others. The key itself
+        has seen none of the rows and stays as it is. Answers are numbers of the classes that
+        :meth:`add_kind` will make of it; None for a single row.
+        """
+        X = self._read_rows(X)
+        labels = self._read_new_labels(X, y)
+        if len(labels) < 2:
+            return None
+        classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
+        fold = deal_folds(np.unique(labels, return_inverse=True)[1], N_FOLDS, 0)
+        probability = np.zeros((len(labels), len(classes)))
+        for k in np.unique(fold):
+            held, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+            taught = copy(self).add_kind(X[others], labels[others])
+            known = np.searchsorted(classes, taught.classes_)
+            probability[np.ix_(held, known)] = taught.predict_proba(X[held])
+        return HeldOut.from_probabilities(
+            np.arange(len(labels)),
+            probability,
+            np.searchsorted(classes, labels),
+            len(np.unique(fold)),
+        )
+
+    def plan_to_state(self) -> State:
+        """Return which training rows came to which node, as :meth:`to_state` returns the key."""
+        return pack(PLAN, self._recall_training()[2], type(self).__name__)
+
+    def resume(self, X: Any, y: Any, plan: State) -> Self:
+        """Give a key that was opened from a file its training rows again, to add kinds to it.
+
+        What :meth:`add_kind` then makes of it is the same bit for bit as if it had not been saved.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_features)
+            Those of the training, in their order, and after them those that were added.
+        y : array of shape (n,)
+        plan : arrays and record
+            What :meth:`plan_to_state` returned of the key that was saved.
+
+        Examples
+        --------
+        >>> X = np.repeat(np.eye(4), 6, axis=0) + np.random.default_rng(0).normal(0, 0.1, (24, 4))
+        >>> y = np.repeat(list("abcd"), 6)
+        >>> key = AttentionTreeClassifier(C=10.0).fit(X[:18], y[:18])
+        >>> opened = AttentionTreeClassifier.from_state(*key.to_state())
+        >>> opened.resume(X[:18], y[:18], key.plan_to_state()).add_kind(X[18:], y[18:]).classes_
+        array(['a', 'b', 'c', 'd'], dtype='<U1')
+        """
+        X, labels = self._read_rows(X), column_or_1d(y)
+        read = unpack(PLAN, *plan, type(self).__name__)
+        if not (len(labels) == X.shape[0] and np.array_equal(np.unique(labels), self.classes_)):
+            raise InvalidArgument(
+                f"resume of {type(self).__name__} needs the {len(self.classes_)} kinds that the "
+                "key knows, a label for each row; give the rows and labels of its training."
+            )
+        index = np.searchsorted(self.classes_, labels)
+        if not _is_plan_of(read, self.graph_, X):
+            raise InvalidArgument(
+                f"The plan is not of this {type(self).__name__} and its {X.shape[0]} training "
+                "rows; give those that it was saved with."
+            )
+        self._grown = X, index, read._replace(class_of=index)
+        return self
+
+    def renumber_rows(self, number: np.ndarray) -> Self:
+        """Give the training rows other numbers, such as those of a table that they have joined.
+
+        Parameters
+        ----------
+        number : array of shape (n,)
+            The new number of each training row, each of 0 to n − 1 once.
+        """
+        X, index, plan = self._recall_training()
+        order = np.argsort(number)
+        if not np.array_equal(number[order], np.arange(len(index))):
+            raise InvalidArgument(
+                f"renumber_rows of {type(self).__name__} needs every number from 0 to "
+                f"{len(index) - 1} once."
+            )
+        plan = plan._replace(
+            rows=number[plan.rows], leaf_rows=number[plan.leaf_rows], class_of=index[order]
+        )
+        self._grown = X[order], index[order], plan
+        self.examples_ = pick_examples(plan)
+        if self.held_out_ is not None:
+            self.held_out_ = self.held_out_._replace(rows=number[self.held_out_.rows])
+        functions = self.graph_.functions
+        if not isinstance(functions, LinearFunctions):
+            functions = functions._replace(support=number[functions.support])
+            self.graph_ = self.graph_._replace(functions=functions)
+        return self
+
+    def _recall_training(self) -> tuple[Any, np.ndarray, RoutedPlan]:
+        """Return the training rows, their classes and the plan."""
+        check_is_fitted(self)
+        if not hasattr(self, "_grown"):
+            raise InvalidArgument(
+                f"This {type(self).__name__} was opened from a file, which holds no training "
+                "rows; fit it again to add kinds, or give them back with resume."
+            )
+        return self._grown
 
     # -- growing --------------------------------------------------------------------------
 
@@ -529,6 +633,25 @@ n_trees, n_jobs, random_state
             precision=precision,
             leaf_bonus=graph.leaf_bonus,
         )
+
+
+def _is_plan_of(plan: RoutedPlan, graph: DecisionGraph, X: Any) -> bool:
+    """Whether a plan of some rows is that of a graph."""
+    n, functions = X.shape[0], graph.functions
+    fits = (
+        np.array_equal(plan.left, graph.left)
+        and np.array_equal(plan.right, graph.right)
+        and np.array_equal(plan.roots, graph.roots)
+        and np.array_equal(plan.counts.toarray(), graph.leaf_counts.toarray())
+        and (len(plan.start), len(plan.leaf_start)) == (graph.n_nodes + 1, graph.n_leaves + 1)
+        and max(plan.rows.max(initial=-1), plan.leaf_rows.max(initial=-1)) < n
+    )
+    if not fits or isinstance(functions, LinearFunctions):
+        return bool(fits)
+    if functions.support.max(initial=-1) >= n:
+        return False
+    rows, pool = X[functions.support], functions.pool
+    return not (rows != pool).sum() if issparse(pool) else np.array_equal(rows, pool)
 
 
 def find_spread(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,15 +3,18 @@
 Rows of one class may part at any node, so that a plan holds the rows of every node and leaf: which
 of them are decided is the binary problem of the node, and the colour of a class is where its rows
 went. Rows that join later (:func:`graft`) are added to the lists of the nodes on their way.
-:func:`pick_examples` chooses a few rows of each node for a person to look at.
+:func:`pick_examples` chooses a few rows of each node for a person to look at. ``PLAN`` says how a
+plan is saved: without the classes of its rows, which are known where the rows are.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from fieldguide._check import InvalidArgument
+from fieldguide._saving import INTEGERS, Array, Part, Rows
 from fieldguide.identify.attention_growing import AttentionTree
 from fieldguide.identify.graph import ABSENT
 from fieldguide.identify.growing import join_links
@@ -110,6 +113,47 @@ class RoutedPlan(NamedTuple):
     def _owners(self) -> np.ndarray:
         """Return the node of each entry of the list of rows."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.start))
+
+
+def read_plan(
+    left: np.ndarray,
+    right: np.ndarray,
+    roots: np.ndarray,
+    start: np.ndarray,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    leaf_start: np.ndarray,
+    leaf_rows: np.ndarray,
+    counts: csr_array,
+    C_factor: np.ndarray,
+) -> RoutedPlan:
+    """Return a plan from its saved parts; the classes of its rows are still to be given."""
+    for name, ends, n in (("start", start, len(rows)), ("leaf_start", leaf_start, len(leaf_rows))):
+        if ends[0] != 0 or ends[-1] != n or (np.diff(ends) < 0).any():
+            raise InvalidArgument(f"{name} must rise from 0 to the number of rows.")
+    return RoutedPlan(
+        *(left, right, tuple(roots.tolist()), counts.shape[1], np.empty(0, dtype=np.int64)),
+        *(start, rows, labels, leaf_start, leaf_rows, counts, C_factor),
+    )
+
+
+_LINK: dict[str, Any] = {"within": (-2147483648, "n_nodes")}
+PLAN = Part(
+    RoutedPlan,
+    {
+        "left": Array(INTEGERS, "n_nodes", **_LINK),
+        "right": Array(INTEGERS, "n_nodes", **_LINK),
+        "roots": Array(INTEGERS, "n_trees", **_LINK),
+        "start": Array("int64", "n_starts"),
+        "rows": Array(INTEGERS, "n_steps", low=0),
+        "labels": Array("int8", "n_steps", low=-1, high=1),
+        "leaf_start": Array("int64", "n_leaf_starts"),
+        "leaf_rows": Array(INTEGERS, "n_ends", low=0),
+        "counts": Rows("n_leaves", "n_classes", always_sparse=True, low=0),
+        "C_factor": Array("float64", "n_nodes", above=0),
+    },
+    read_plan,
+)
 
 
 class Examples(NamedTuple):

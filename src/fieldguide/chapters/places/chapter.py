@@ -45,7 +45,7 @@ from fieldguide.guide.rows import Rows
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import FoundSubject, Kind
 from fieldguide.guide.workspace import Workspace
-from fieldguide.identify import contrast_classes
+from fieldguide.identify import Contrast, contrast_classes
 
 NAME = "places"
 ANSWER = Located
@@ -114,9 +114,12 @@ def build(work: Workspace) -> None:
     with threadpool_limits(1, "blas"):
         stack = work.built[rows.NAME].stack
         own = None
+        known, before = _open_earlier(work)
         if stack is None or stack.finder_ is None:
-            own = _learn_subjects(work, [i for _, ids in sample for i in ids])
+            own = known.finder or _learn_subjects(work, [i for _, ids in sample for i in ids])
         finder = own or stack.finder_
+        unchanged = find_unchanged(work, sample, key, known, before)
+        work.journal.kept(f"places {inputs}").write(unchanged)
         found = find_missing(work, sample, key, finder, inputs)
     save_places(PlaceModel(own, found), work.draft, inputs)
 
@@ -129,6 +132,32 @@ def choose_sample(kinds: Sequence[Kind], n_specimens: int) -> list[tuple[Kind, t
     n_each = int(np.clip(allowed // len(kinds), LEAST_OF_KIND, MOST_OF_KIND))
     largest = sorted(kinds, key=lambda kind: (-kind.count, kind.name))[: MOST // n_each]
     return [(kind, kind.exemplars[:n_each]) for kind in sorted(largest, key=lambda k: k.name)]
+
+
+def find_unchanged(
+    work: Workspace,
+    sample: Sequence[tuple[Kind, tuple[int, ...]]],
+    key: Any,
+    known: PlaceModel,
+    before: Any,
+) -> list[tuple[str, bytes]]:
+    """Return the exemplars on which the very same function decides as in the earlier guide.
+
+    They come as digest and record, as the journal keeps them. ``known`` and ``before`` are the
+    places and the key of that guide, which has found the subjects by the same finder.
+    """
+    X, records = work.built[rows.NAME].X, work.built[specimens.NAME].records
+    unchanged = []
+    for kind, i in ((kind.name, i) for kind, ids in sample for i in ids):
+        found = known.of_picture.get(records[i].digest)
+        if found is not None and found.kind == kind:
+            row = np.asarray(X[[i]])
+            now, then = (contrast_classes(k, row, _find_class(k, kind)) for k in (key, before))
+            if now is None or then is None or not _is_same(now, then):
+                continue
+            if key.classes_[now.rival] == found.against:
+                unchanged.append((records[i].digest, json.dumps(_to_record(found)).encode()))
+    return unchanged
 
 
 def find_missing(
@@ -173,8 +202,7 @@ def locate(
 
     KeyError for a kind that the key does not know.
     """
-    places = {str(name): k for k, name in enumerate(key.classes_)}
-    contrast = contrast_classes(key, seen.row, winner=places[kind])
+    contrast = contrast_classes(key, seen.row, winner=_find_class(key, kind))
     if contrast is None:
         return None
     n_columns = seen.row.shape[1]
@@ -185,6 +213,28 @@ def locate(
     field = share_margin(contrast, seen.row, columns, looks, seen.image.size)
     against = str(key.classes_[contrast.rival])
     return locate_margin(seen.image, seen.looks.subject, field, kind, against)
+
+
+def _find_class(key: Any, kind: str) -> int:
+    return {str(name): k for k, name in enumerate(key.classes_)}[kind]
+
+
+def _is_same(one: Contrast, other: Contrast) -> bool:
+    return one.intercept == other.intercept and np.array_equal(one.coef, other.coef)
+
+
+def _open_earlier(work: Workspace) -> tuple[PlaceModel, Any]:
+    """Return the places and the key of a guide that specimens are added to: its finder serves
+    these too. There are no places where others are built anew."""
+    none = PlaceModel(None, {})
+    if work.settings.adds_to is None or work.earlier.folder is None:
+        return none, None
+    try:
+        said = json.loads((work.earlier.folder / f"{FILE}.json").read_text(encoding="utf-8"))
+        known = open_part(work.earlier.folder, {}) if said["version"] == VERSION else None
+        return known or none, key_chapter.open_key(work.earlier.folder)
+    except (OSError, ValueError, KeyError, TypeError, GuideError):
+        return none, None
 
 
 def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:

@@ -21,7 +21,16 @@ from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.pairs import compare_kinds
-from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
+from fieldguide.guide.views import (
+    Branch,
+    CoupletWords,
+    KeyPath,
+    Kind,
+    PathStep,
+    Specimen,
+    Unreadable,
+    Word,
+)
 
 
 class StandInGuide:
@@ -77,6 +86,7 @@ class StandInGuide:
         self._draw_pictures(draw)
         self.kinds = tuple(self._describe_kind(k, names) for k in range(len(names)))
         self.couplets = ()
+        self.couplet_words = {}  # by number: what tells the sides of a couplet apart
         if has_graph:
             graph = make_dagsvm(np.ones((len(names) ** 2, 3), dtype=np.float32), len(names))
             self.couplets = make_couplets(graph, names)
@@ -128,6 +138,9 @@ class StandInGuide:
     def shown_name(self, kind):
         known = {each.name: each.shown for each in self.kinds}
         return known.get(kind) or display_name(kind)
+
+    def word_couplet(self, number):
+        return self.couplet_words.get(number, CoupletWords())
 
     def marks(self, name):
         return self.marks_of.get(name)

@@ -30,6 +30,7 @@ from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.views import (
     Branch,
     Couplet,
+    CoupletWords,
     Exemplar,
     Facet,
     Found,
@@ -232,6 +233,20 @@ class Guide:
             int(node): tuple(tuple(labelled[i] for i in way if i >= 0) for way in ways)
             for node, ways in zip(examples.node, examples.rows, strict=True)
         }
+
+    def word_couplet(self, number: int) -> CoupletWords:
+        """Return what tells the sides of a couplet apart; nothing in a guide without marks."""
+        known = self._models.part("marks")
+        if known is None:
+            return CoupletWords()
+        if number not in self._worded:
+            couplet = self.couplets[number - 1]
+            self._worded[number] = known.word_sides(couplet.minus, couplet.plus)
+        return self._worded[number]
+
+    @cached_property
+    def _worded(self) -> dict[int, CoupletWords]:
+        return {}
 
     def draw_visual_words(self, n_words: int = 24) -> Image.Image:
         """Return a plate of visual words, to print or to look at."""

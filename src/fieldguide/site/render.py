@@ -232,7 +232,7 @@ class Renderer:
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
             chapters=self._list_chapters(kind) if first else [],
-            way=list_way(self.guide.couplets, kind.name, self.portray) if first else [],
+            way=list_way(self.guide, kind.name, self.portray) if first else [],
             listing=self._listing(
                 self.guide.members(kind=kind.name),
                 page.number,
@@ -268,10 +268,12 @@ class Renderer:
 
     def _show_key(self, page: Page) -> KeyPage:
         couplets = self.guide.couplets
+        listed = list_couplets(self.guide, self.portray)
         return KeyPage(
             drawing=draw_for_page(self.guide, self.portray, root=""),
-            couplets=list_couplets(couplets, self.portray),
+            couplets=listed,
             n_couplets=len(couplets),
+            n_worded=sum(entry.is_worded for entry in listed),
             has_examples=any(couplets[0].examples),
             side_words=WORDS,
         )

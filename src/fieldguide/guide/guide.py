@@ -46,6 +46,7 @@ from fieldguide.guide.workspace import Settings
 if TYPE_CHECKING:
     from fieldguide.chapters.marks.records import ImageMarks, KindMarks
     from fieldguide.chapters.places.records import Located
+    from fieldguide.chapters.walk.characters import Characters
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 
@@ -340,6 +341,12 @@ class Guide:
         """Return the addresses of the pictures that marks are shown by, besides specimens."""
         known = self._models.part("marks")
         return [] if known is None else known.pictures
+
+    @property
+    def characters(self) -> "Characters | None":
+        """What a person can be asked about a find; None in a guide without marks."""
+        walk = self._models.part("walk")
+        return None if walk is None else walk.read(self._models)
 
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.

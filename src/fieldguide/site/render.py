@@ -171,12 +171,17 @@ class Renderer:
         return show_answer(self.guide, self.pictures, self.portray, answer, image, seconds)
 
     def _render(self, page: Page, root: str) -> str:
+        if page.chapter:
+            own = list_pages()[page.chapter]
+            shown = own.show_sheet(self.guide, page.form, self.pictures, self.book)
+            return self._fill(page.form, shown, root, folder=f"{page.chapter}/")
         gather = getattr(self, f"_show_{page.form}", None)
         return self._fill(page.form, gather(page) if gather else None, root)
 
-    def _fill(self, form: str, context: object | None, root: str = "") -> str:
+    def _fill(self, form: str, context: object | None, root: str = "", folder: str = "") -> str:
         names = {} if context is None else vars(context)
-        return self._templates.get_template(f"{form}.html").render(root=root, form=form, **names)
+        template = self._templates.get_template(f"{folder}{form}.html")
+        return template.render(root=root, form=form, **names)
 
     # What each page shows.
 

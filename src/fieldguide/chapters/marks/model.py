@@ -208,10 +208,7 @@ class Marks:
             return None
         k = self.kinds.index(name)
         maps = sighting.map
-        scores = score_columns(
-            self.pool.columns, sighting.models.word_model, sighting.word_scores[None], maps
-        )[0]
-        shows = see_columns(self.pool.columns, scores)
+        scores, shows = self.look_for_columns(sighting)
         measures = None if maps is None else measure_subjects(maps).measures[0]
         found = None if maps is None else SubjectMap.from_row(maps[0])
         marks, _ = self._split_marks(k)
@@ -229,6 +226,14 @@ class Marks:
         return ImageMarks(
             name, say_shown(seen), seen, against, seen_apart, self._find_unusual(k, scores)
         )
+
+    def look_for_columns(self, sighting: Sighting) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far a new picture shows each column, and whether it does."""
+        columns, models = self.pool.columns, sighting.models
+        scores = score_columns(
+            columns, models.word_model, sighting.word_scores[None], sighting.map
+        )[0]
+        return scores, see_columns(columns, scores)
 
     def find_passed(self, k: int) -> list[Passed]:
         """Return what sets a kind apart from all others."""

@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fieldguide.chapters.marks.pool import NETWORK, OWNER, PICTURE, SUBJECT, SURROUNDINGS, Column
-
 if TYPE_CHECKING:
     from fieldguide.chapters.marks.model import Marks
+    from fieldguide.chapters.marks.pool import Column
+
+# As marks name where their columns come from; a guide may do without that chapter.
+OWNER, NETWORK, SUBJECT = "owner", "network", "subject"
+SURROUNDINGS, PICTURE = "surroundings", "picture"
 
 APART = 0.5  # difference of the shares of two kinds
 LEAST_SPREAD = 0.3  # between the kinds that show a character most and least often
@@ -79,7 +82,7 @@ def part_pairs(shares: np.ndarray) -> np.ndarray:
     return parted
 
 
-def _keep_telling(columns: Sequence[Column], shares: np.ndarray, names: set[str]) -> list[int]:
+def _keep_telling(columns: Sequence["Column"], shares: np.ndarray, names: set[str]) -> list[int]:
     """Return the columns that differ between kinds; names of kinds, and texts twice, left out."""
     kept: dict[str, int] = {}
     for j in np.flatnonzero(np.ptp(shares, axis=0) >= LEAST_SPREAD).tolist():
@@ -89,7 +92,7 @@ def _keep_telling(columns: Sequence[Column], shares: np.ndarray, names: set[str]
     return list(kept.values())
 
 
-def _choose_sources(columns: Sequence[Column], shares: np.ndarray, kept: list[int]) -> list[int]:
+def _choose_sources(columns: Sequence["Column"], shares: np.ndarray, kept: list[int]) -> list[int]:
     """Return the columns that are asked about, of those that differ between kinds."""
 
     def of(*sources: str) -> list[int]:

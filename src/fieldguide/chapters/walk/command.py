@@ -1,0 +1,7 @@
+"""``fieldguide key``."""
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""

@@ -56,7 +56,7 @@ class StandInGuide:
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}
-        self.characters = None
+        self.characters = self.dichotomy = None
         self.differences = {}  # by (kind, other): what optional chapters say of the two
         self.locate = None  # (kind) -> where it shows, in a guide that knows places
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from fieldguide.chapters.marks.records import ImageMarks, KindMarks
     from fieldguide.chapters.places.records import Located
     from fieldguide.chapters.walk.characters import Characters
+    from fieldguide.chapters.walk.grown import GrownKey
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 
@@ -347,6 +348,12 @@ class Guide:
         """What a person can be asked about a find; None in a guide without marks."""
         walk = self._models.part("walk")
         return None if walk is None else walk.read(self._models)
+
+    @property
+    def dichotomy(self) -> "GrownKey | None":
+        """A dichotomous key of characters; None in a guide without marks."""
+        walk = self._models.part("walk")
+        return None if walk is None else walk.grow(self._models)
 
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from fieldguide.chapters.walk.characters import Characters, read_characters
+from fieldguide.chapters.walk.grown import GrownKey, grow_of_marks
 from fieldguide.chapters.walk.records import ImageWalk
 from fieldguide.guide.models import Models
 from fieldguide.guide.sighting import Sighting
@@ -30,6 +31,13 @@ class WalkPart:
         """Return what a person can be asked about; None where the guide has no marks."""
         marks = models.part("marks")
         return None if marks is None else models.keep(NAME, lambda: read_characters(marks))
+
+    def grow(self, models: Models) -> GrownKey | None:
+        """Return a dichotomous key of characters; None where the guide has no marks."""
+        characters = self.read(models)
+        if characters is None:
+            return None
+        return models.keep("dichotomy", lambda: grow_of_marks(models.part("marks"), characters))
 
     def answer(self, sighting: Sighting) -> ImageWalk | None:
         """Return where a walk begins with what the machine says; None without questions."""

@@ -28,7 +28,7 @@ import numpy as np
 
 WRONG = 0.1
 ENOUGH = 0.9  # probability of a kind, from which on a walk may end
-LEAST_GAIN = 0.01  # bits that are worth a question
+LEAST_GAIN = 0.02  # bits that are worth a question
 N_LEVELS = 63  # an odd number: the middle one is a half
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 

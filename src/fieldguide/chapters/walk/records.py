@@ -1,7 +1,9 @@
-"""What a walk says of a new image, as a record."""
+"""What a walk says, as records: of a new image, and of answers that a program gives."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
+
+from fieldguide.guide.answer import NamedKind
 
 
 @dataclass(frozen=True)
@@ -12,5 +14,30 @@ class ImageWalk:
     link: Annotated[str, "the page of the walk, relative to the root of the guide's pages"]
 
 
-EXAMPLE = ImageWalk(kind="wren", link="walk.html#start=wren:0.912,robin:0.061&seen=yn-y")
+class GivenAnswer(NamedTuple):
+    """An answer to a question."""
+
+    question: str
+    answer: str  # "yes", "no" or "cannot tell"; "plus" and "minus" of a couplet
+
+
+class NextQuestion(NamedTuple):
+    """A question that is worth asking."""
+
+    question: str
+    bits: float  # that its answer is expected to tell about the kind
+
+
+@dataclass(frozen=True)
+class WalkRecord:
+    """Where a walk stands, as ``fieldguide key --json`` tells it."""
+
+    kinds: tuple[NamedKind, ...]  # all of them, the likeliest first
+    is_decided: bool  # whether the first is likely enough to end
+    answers: tuple[GivenAnswer, ...]
+    next: tuple[NextQuestion, ...]  # the most telling first
+    seen: tuple[str, ...] | None  # characters that the picture shows; None without a picture
+
+
+EXAMPLE = ImageWalk(kind="wren", link="walk.html#start=wren:0.912,robin:0.061&seen=ynny")
 """What docs/answer.md shows."""

@@ -16,7 +16,11 @@ def make_example() -> Answer:
         words=(ShownWord("winged", 0.9876), ShownWord("mostly brown", 0.7142)),
         neighbours=(Neighbour(17, "wren/017.jpg", "wren"), Neighbour(3, "robin/003.jpg", "robin")),
         path=KeyPath(
-            steps=(PathStep(1, "plus", 1.2043, 0.9512, ducks, ("heron",), wrens),),
+            steps=(
+                PathStep(
+                    1, "plus", 1.2043, 0.9512, ducks, ("heron",), wrens, ("water bird",), ("brown",)
+                ),
+            ),
             end=("wren",),
             evaluations=3,
             one_vs_all=5,

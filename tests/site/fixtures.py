@@ -21,7 +21,16 @@ from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.pairs import compare_kinds
-from fieldguide.guide.views import Branch, KeyPath, Kind, PathStep, Specimen, Unreadable, Word
+from fieldguide.guide.views import (
+    Branch,
+    CoupletWords,
+    KeyPath,
+    Kind,
+    PathStep,
+    Specimen,
+    Unreadable,
+    Word,
+)
 
 
 class StandInGuide:
@@ -47,6 +56,7 @@ class StandInGuide:
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}
+        self.characters = self.dichotomy = None
         self.differences = {}  # by (kind, other): what optional chapters say of the two
         self.locate = None  # (kind) -> where it shows, in a guide that knows places
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
@@ -77,6 +87,7 @@ class StandInGuide:
         self._draw_pictures(draw)
         self.kinds = tuple(self._describe_kind(k, names) for k in range(len(names)))
         self.couplets = ()
+        self.couplet_words = {}  # by number: what tells the sides of a couplet apart
         if has_graph:
             graph = make_dagsvm(np.ones((len(names) ** 2, 3), dtype=np.float32), len(names))
             self.couplets = make_couplets(graph, names)
@@ -128,6 +139,9 @@ class StandInGuide:
     def shown_name(self, kind):
         known = {each.name: each.shown for each in self.kinds}
         return known.get(kind) or display_name(kind)
+
+    def word_couplet(self, number):
+        return self.couplet_words.get(number, CoupletWords())
 
     def marks(self, name):
         return self.marks_of.get(name)

@@ -14,7 +14,14 @@ from tests.identify.graphs import draw_graph, make_dagsvm
 from fieldguide._check import InvalidArgument
 from fieldguide.errors import GuideError
 from fieldguide.guide.couplets import compare_keys, find_way, make_couplets
-from fieldguide.guide.views import Exemplar, KeyPath, PathStep
+from fieldguide.guide.views import (
+    CoupletWords,
+    Exemplar,
+    KeyPath,
+    PathStep,
+    SideWords,
+    Word,
+)
 from fieldguide.identify.graph import make_graph
 from fieldguide.site import couplets as page_couplets
 from fieldguide.site.key_drawing import NAME_PX, fit, name_kinds, shorten, text_width
@@ -288,6 +295,26 @@ def test_the_page_lists_every_couplet(keyed_guide):
         assert ("both ways" in entry) == bool(couplet.both)
     assert "style=" not in html
     assert 'role="img"' in html
+
+
+def test_couplets_are_told_apart_in_words_where_words_do(make_stand_in):
+    places = [(kind, (), (32, 24), f"{kind}.jpg") for kind in "abcd"]
+    guide = make_stand_in(places, has_graph=True)
+    renderer = Renderer(guide, live=False)
+    bare = renderer.page("key.html")
+    assert "ask which side the specimen is more like" in bare
+    assert "side-words" not in bare
+    assert "No words tell" not in bare
+    winged = SideWords((Word("winged", 0.9, 0.1), Word("<i>open</i>", 0.8, 0.0)), ("b", "c"))
+    guide.couplet_words = {1: CoupletWords(winged, SideWords())}
+    html = renderer.page("key.html")
+    entries = html[html.index('class="couplets"') :].split('<li class="couplet"')[1:]
+    assert "Winged, &lt;i&gt;open&lt;/i&gt;; also b and c:</span>" in entries[0]
+    assert "Not so:</span>" in entries[0]
+    assert "compare the pictures" not in entries[0]
+    assert all("No words tell the two sides apart: compare the pictures." in e for e in entries[1:])
+    way = renderer.page(renderer.book.kind("a"))
+    assert "Winged, &lt;i&gt;open" in way[way.index("way-title") :]
 
 
 def test_the_page_of_a_kind_tells_the_way_to_it(keyed_guide, guide):

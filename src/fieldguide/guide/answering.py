@@ -60,7 +60,10 @@ def follow_key(guide: "Guide", sighting: Sighting) -> KeyPath:
     for step in traced:
         couplet, side = couplets[step.node], "plus" if step.margin > 0 else "minus"
         kinds = (couplet.minus, couplet.both, couplet.plus)
-        steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds))
+        words = (
+            tuple(word.name for word in said.words) for said in guide.word_couplet(couplet.number)
+        )
+        steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds, *words))
     group: tuple[str, ...] = ()  # the kinds among which the row is, nine times in ten, if known
     if len(key.doubts_):
         members = key.predict_groups(row, GROUP_CONFIDENCE).members[0]

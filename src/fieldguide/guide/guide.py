@@ -31,6 +31,7 @@ from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.views import (
     Branch,
     Couplet,
+    CoupletWords,
     Exemplar,
     Facet,
     Found,
@@ -46,6 +47,8 @@ from fieldguide.guide.workspace import Settings
 if TYPE_CHECKING:
     from fieldguide.chapters.marks.records import ImageMarks, KindMarks
     from fieldguide.chapters.places.records import Located
+    from fieldguide.chapters.walk.characters import Characters
+    from fieldguide.chapters.walk.grown import GrownKey
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 
@@ -294,6 +297,20 @@ class Guide:
             for node, ways in zip(examples.node, examples.rows, strict=True)
         }
 
+    def word_couplet(self, number: int) -> CoupletWords:
+        """Return what tells the sides of a couplet apart; nothing in a guide without marks."""
+        known = self._models.part("marks")
+        if known is None:
+            return CoupletWords()
+        if number not in self._worded:
+            couplet = self.couplets[number - 1]
+            self._worded[number] = known.word_sides(couplet.minus, couplet.plus)
+        return self._worded[number]
+
+    @cached_property
+    def _worded(self) -> dict[int, CoupletWords]:
+        return {}
+
     def draw_visual_words(self, n_words: int = 24) -> Image.Image:
         """Return a plate of visual words, to print or to look at."""
         if self._models.stack is None or "words" not in self._models.stack.descriptors_:
@@ -401,6 +418,18 @@ class Guide:
         """Return the addresses of the pictures that marks are shown by, besides specimens."""
         known = self._models.part("marks")
         return [] if known is None else known.pictures
+
+    @property
+    def characters(self) -> "Characters | None":
+        """What a person can be asked about a find; None in a guide without marks."""
+        walk = self._models.part("walk")
+        return None if walk is None else walk.read(self._models)
+
+    @property
+    def dichotomy(self) -> "GrownKey | None":
+        """A dichotomous key of characters; None in a guide without marks."""
+        walk = self._models.part("walk")
+        return None if walk is None else walk.grow(self._models)
 
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.

@@ -156,6 +156,25 @@ class Couplet:
     examples: tuple[tuple[Exemplar, ...], ...] = ((), (), ())
 
 
+class SideWords(NamedTuple):
+    """What is said of one side of a couplet."""
+
+    words: tuple[Word, ...] = ()  # that most of its specimens show and few of the other side's
+    but: tuple[str, ...] = ()  # kinds that go this way though the words do not say so
+
+
+class CoupletWords(NamedTuple):
+    """What tells the two sides of a couplet apart; nothing where no words do."""
+
+    minus: SideWords = SideWords()
+    plus: SideWords = SideWords()
+
+    @property
+    def is_worded(self) -> bool:
+        """Whether words tell the sides apart."""
+        return bool(self.minus.words or self.plus.words)
+
+
 @dataclass(frozen=True)
 class PathStep:
     """A couplet on the way of one new image through the key."""
@@ -167,6 +186,14 @@ class PathStep:
     minus: Annotated[tuple[str, ...], "kinds that only go the minus way"]
     both: Annotated[tuple[str, ...], "kinds that go both ways"]
     plus: Annotated[tuple[str, ...], "kinds that only go the plus way"]
+    minus_words: Annotated[
+        tuple[str, ...],
+        "what the minus side shows and the plus side does not; empty if no words do",
+    ] = ()
+    plus_words: Annotated[
+        tuple[str, ...],
+        "what the plus side shows and the minus side does not; empty if no words do",
+    ] = ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ server and in a static export::
     key.html                                in a guide whose key has a graph
     words.html                              in a guide with visual words
     compare.html                            in a guide with two kinds or more
+    walk.html …                             pages of optional chapters, each with a name of its own
     branch/12.html  branch/12-2.html        the second page of its specimens
     kind/robin.html  kind/robin-2.html
     word/spotted.html  word/spotted-2.html
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fieldguide.guide.summaries import make_slugs
+from fieldguide.site.chapter_pages import list_sheets
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -43,6 +45,7 @@ class Page:
     form: str  # a template's name: "index", "branch", "kind", "word", "pair", "specimen", …
     key: int = 0  # the branch, specimen, or position of the kind, word or pair
     number: int = 1  # which page of its specimens, from 1
+    chapter: str = ""  # the optional chapter whose page it is
 
 
 class AddressBook:
@@ -57,12 +60,18 @@ class AddressBook:
     ----------
     pairs : list of (str, str)
         Names of look-alikes that have a page together, each pair once.
+    sections : list of (str, str)
+        Name and title of the pages of optional chapters that the list of sections leads to.
     """
 
     def __init__(self, guide: "Guide") -> None:
         self._single = _SINGLE + (("key",) if guide.couplets else ())
         self._single += ("words",) if guide.visual_words else ()
         self._single += ("compare",) if len(guide.kinds) > 1 else ()
+        sheets = list_sheets(guide)
+        self._chapters = {name: chapter for name, (chapter, _) in sheets.items()}
+        self._single += tuple(sheets)
+        self.sections = [(name, sheet.title) for name, (_, sheet) in sheets.items() if sheet.title]
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
@@ -108,6 +117,10 @@ class AddressBook:
         """Address of a page of a kind."""
         return self._kind_addresses[self._kind_positions[name]][number - 1]
 
+    def has_page(self, name: str) -> bool:
+        """Whether the guide has a page of that name in the root of the site."""
+        return name in self._single
+
     def has_kind(self, name: str | None) -> bool:
         """Whether the guide has a plate of that kind."""
         return name in self._kind_positions
@@ -134,7 +147,7 @@ class AddressBook:
             return self._named_pages[address]
         name = address.removesuffix(".html")
         if name in self._single and address != name:
-            return Page(name)
+            return Page(name, chapter=self._chapters.get(name, ""))
         match = _NUMBERED.fullmatch(address)
         if match:
             page = Page(match[1], int(match[2]), int(match[3] or 1))

@@ -6,7 +6,14 @@ from fieldguide.guide.answer import Answer
 from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
-from fieldguide.site.phrases import STRANGER, is_close_call, percent, word_group, word_path
+from fieldguide.site.phrases import (
+    STRANGER,
+    is_close_call,
+    percent,
+    word_group,
+    word_path,
+    word_step,
+)
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -49,6 +56,7 @@ def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
         couplet = guide.couplets[step.couplet - 1]
         minus, plus = few(couplet.minus, couplet.to_minus), few(couplet.plus, couplet.to_plus)
         side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
+        side = f"{side[0]} {words}: {side[2:]}" if (words := word_step(step)) else side
         close = ", a close call" if is_close_call(step.probability) else ""
         lines.append(f"{step.couplet} {side} ({percent(step.probability)}{close})")
     lines.append(word_path(path, answer, guide.shown_name))

@@ -112,7 +112,7 @@ def _show_way(guide: "Guide", portray: Portray, answer: Answer) -> Way | None:
     steps = []
     for step in answer.path.steps:
         couplet = guide.couplets[step.couplet - 1]
-        sides = describe_sides(couplet, guide.couplets, portray, n_pictures=4, n_names=5)
+        sides = describe_sides(guide, couplet, portray, n_pictures=4, n_names=5)
         steps.append(WayStep(step, *sides))
     return Way(
         steps,

@@ -2,7 +2,8 @@
 
 Its ``PAGE`` is a :class:`ChapterPage`. Beside it may lie ``kind.html``, ``pair.html`` and
 ``answer.html``, each with a macro ``section``, and ``style.css``, which the pages of kinds, of two
-kinds and *identify* link to.
+kinds and *identify* link to. A chapter may have pages of its own (:class:`Sheet`), each with a
+template of its name, and ``script.js`` for them: ``assets/walk.js`` is that of the chapter *walk*.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +17,11 @@ from PIL import Image
 from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
-from fieldguide.site.pictures import PictureBook
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
+    from fieldguide.site.addresses import AddressBook
+    from fieldguide.site.pictures import PictureBook
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -34,14 +36,21 @@ class Outline(NamedTuple):
     align: str  # as the picture stands in its frame
 
 
+class Sheet(NamedTuple):
+    """A page of its own that a chapter adds to a guide."""
+
+    name: str  # of its template in the folder of the chapter, and of its address
+    title: str = ""  # in the list of sections; "" for a page that others lead to
+
+
 class ChapterPage:
     """What a chapter shows. Nothing, unless a subclass says more."""
 
-    def show_kind(self, guide: "Guide", kind: Kind, pictures: PictureBook) -> Any:
+    def show_kind(self, guide: "Guide", kind: Kind, pictures: "PictureBook") -> Any:
         """Return what kind.html of the chapter shows of a kind; None where it shows nothing."""
         return None
 
-    def show_pair(self, guide: "Guide", pair: KindPair, pictures: PictureBook) -> Any:
+    def show_pair(self, guide: "Guide", pair: KindPair, pictures: "PictureBook") -> Any:
         """Return what pair.html of the chapter shows of two kinds; None where it shows nothing."""
         return None
 
@@ -73,6 +82,16 @@ class ChapterPage:
         """Return the addresses of the pictures that it shows and that are no specimen's."""
         return []
 
+    def list_sheets(self, guide: "Guide") -> Sequence[Sheet]:
+        """Return the pages of its own that it adds to a guide."""
+        return ()
+
+    def show_sheet(
+        self, guide: "Guide", name: str, pictures: "PictureBook", book: "AddressBook"
+    ) -> Any:
+        """Return the record of such a page; its fields are the names that the template uses."""
+        return None
+
 
 @cache
 def list_pages() -> dict[str, ChapterPage]:
@@ -89,13 +108,24 @@ def chapter_folder(name: str) -> Path:
 def list_assets() -> dict[str, Path]:
     """Return the styles and scripts of the site by their name: its own, and those of chapters."""
     own = {path.name: path for path in sorted(ASSETS.iterdir()) if path.is_file()}
-    return own | {f"{name}.css": chapter_folder(name) / "style.css" for name in list_styles()}
+    scripts = {f"{name}.js": chapter_folder(name) / "script.js" for name in OPTIONAL}
+    styles = {f"{name}.css": chapter_folder(name) / "style.css" for name in list_styles()}
+    return own | styles | {name: path for name, path in scripts.items() if path.is_file()}
 
 
 @cache
 def list_styles() -> tuple[str, ...]:
     """Return the chapters that have a style sheet."""
     return tuple(name for name in OPTIONAL if (chapter_folder(name) / "style.css").is_file())
+
+
+def list_sheets(guide: "Guide") -> dict[str, tuple[str, Sheet]]:
+    """Return the pages of their own that chapters add to a guide, by name, with the chapter's."""
+    return {
+        sheet.name: (name, sheet)
+        for name, page in list_pages().items()
+        for sheet in page.list_sheets(guide)
+    }
 
 
 def outline_specimens(guide: "Guide", ids: Sequence[int]) -> dict[int, Outline]:

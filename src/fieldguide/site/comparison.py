@@ -48,7 +48,7 @@ def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> 
             ways=list(_ways(first, second, comparison)),
             n_ways=len(comparison.moves),
             share=share_kept,
-            sheet=_join_sheets(),
+            sheet=join_sheets(),
         )
     )
 
@@ -60,7 +60,7 @@ def compare_kinds_on_page(guide: "Guide", pair: KindPair) -> str:
     return (
         make_environment(guide.shown_name, alone=True)
         .get_template("pair.html")
-        .render(form="pair", root="", guide=guide, sheet=_join_sheets(), **vars(page))
+        .render(form="pair", root="", guide=guide, sheet=join_sheets(), **vars(page))
     )
 
 
@@ -69,7 +69,8 @@ def share_kept(pair: Pair) -> float:
     return pair.n_both / max(pair.n_first + pair.n_second - pair.n_both, 1)
 
 
-def _join_sheets() -> str:
+def join_sheets() -> str:
+    """Return all style sheets, for a page that stands alone."""
     names = ("style.css", *(f"{name}.css" for name in list_styles()))
     return "\n".join(list_assets()[name].read_text(encoding="utf-8") for name in names)
 

@@ -133,6 +133,7 @@ class KeyPage:
     drawing: Drawing
     couplets: list[Entry]
     n_couplets: int
+    n_worded: int  # of those listed, told apart by words
     has_examples: bool
     side_words: dict[str, str]
 

@@ -19,6 +19,7 @@ from fieldguide.site.key_layout import (
     choose_shown,
     lay_out,
 )
+from fieldguide.site.phrases import word_side
 from fieldguide.site.pictures import Picture
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Side:
     """One way out of a couplet, or the kinds that go both ways."""
 
     sign: str
+    words: str  # what tells it from the other side: "winged, wings open"; "" where no words do
     shown: list[KindPicture]
     names: list[str]  # of kinds, those that are shown first
     n_more: int  # kinds that are not named
@@ -62,6 +64,11 @@ class Entry:
     sides: tuple[Side, Side]
     both: Side | None
 
+    @property
+    def is_worded(self) -> bool:
+        """Whether words tell the sides apart."""
+        return any(side.words for side in self.sides)
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -75,8 +82,9 @@ class Drawing:
     n_drawn: int  # couplets
 
 
-def list_couplets(couplets: Sequence[Couplet], portray: Portray) -> list[Entry]:
+def list_couplets(guide: "Guide", portray: Portray) -> list[Entry]:
     """Return the first couplets as the page lists them."""
+    couplets = guide.couplets
     listed = couplets[:MOST_COUPLETS]
     leads: dict[int, list[tuple[int, str]]] = {couplet.number: [] for couplet in couplets}
     for couplet in listed:
@@ -84,14 +92,14 @@ def list_couplets(couplets: Sequence[Couplet], portray: Portray) -> list[Entry]:
             if to is not None:
                 leads[to].append((couplet.number, sign))
     return [
-        Entry(couplet.number, leads[couplet.number], *describe_sides(couplet, couplets, portray))
+        Entry(couplet.number, leads[couplet.number], *describe_sides(guide, couplet, portray))
         for couplet in listed
     ]
 
 
 def describe_sides(
+    guide: "Guide",
     couplet: Couplet,
-    couplets: Sequence[Couplet],
     portray: Portray,
     *,
     n_pictures: int = _N_PICTURES,
@@ -99,28 +107,35 @@ def describe_sides(
 ) -> tuple[tuple[Side, Side], Side | None]:
     """Return the two ways out of a couplet, and the kinds that go both ways."""
 
+    minus_words, plus_words = guide.word_couplet(couplet.number)
+
     def side(
-        sign: str, way: int, kinds: Sequence[str], to: int | None, end: tuple[str, ...]
+        sign: str,
+        way: int,
+        kinds: Sequence[str],
+        to: int | None = None,
+        end: tuple[str, ...] = (),
+        words: str = "",
     ) -> Side:
-        shown = choose_shown(couplet, way, couplets, n_pictures)
+        shown = choose_shown(couplet, way, guide.couplets, n_pictures)
         names = list(dict.fromkeys([*(exemplar.kind for exemplar in shown), *kinds]))
         pictures = [KindPicture(exemplar.kind, portray(exemplar)) for exemplar in shown]
         n_named = len(names) if len(names) <= n_names + 1 else n_names
-        return Side(sign, pictures, names[:n_named], len(names) - n_named, to, end)
+        return Side(sign, words, pictures, names[:n_named], len(names) - n_named, to, end)
 
-    minus = side(MINUS, -1, couplet.minus, couplet.to_minus, couplet.minus_end)
-    plus = side(PLUS, 1, couplet.plus, couplet.to_plus, couplet.plus_end)
-    both = side(BOTH, 0, couplet.both, None, ()) if couplet.both else None
+    words = word_side(minus_words, plus_words, guide.shown_name)
+    minus = side(MINUS, -1, couplet.minus, couplet.to_minus, couplet.minus_end, words)
+    words = word_side(plus_words, minus_words, guide.shown_name)
+    plus = side(PLUS, 1, couplet.plus, couplet.to_plus, couplet.plus_end, words)
+    both = side(BOTH, 0, couplet.both) if couplet.both else None
     return (minus, plus), both
 
 
-def list_way(
-    couplets: Sequence[Couplet], kind: str, portray: Portray
-) -> list[tuple[int, Side, Side]]:
+def list_way(guide: "Guide", kind: str, portray: Portray) -> list[tuple[int, Side, Side]]:
     """Return the way to a kind: each couplet's number, the side taken and the side left."""
     ways = []
-    for couplet, sign in find_way(couplets, kind):
-        (minus, plus), _ = describe_sides(couplet, couplets, portray, n_pictures=3, n_names=3)
+    for couplet, sign in find_way(guide.couplets, kind):
+        (minus, plus), _ = describe_sides(guide, couplet, portray, n_pictures=3, n_names=3)
         ways.append((couplet.number, *((plus, minus) if sign > 0 else (minus, plus))))
     return ways
 

@@ -88,7 +88,7 @@ def fit(name: str) -> str:
 
 
 def text_width(text: str, size_px: float) -> float:
-    """Estimate how wide a line of text is set; no font is measured."""
+    """Estimate how wide a line of text is set, in the wider of common fonts; none is measured."""
     return size_px * sum(_width_em(character) for character in text)
 
 
@@ -135,10 +135,10 @@ def _width_em(character: str) -> float:
     if unicodedata.east_asian_width(character) in "WF":
         return 1.0
     if character in _NARROW:
-        return 0.32
+        return 0.36
     if character in _WIDE:
-        return 0.85
-    return 0.7 if character.isupper() else 0.5
+        return 0.9
+    return 0.76 if character.isupper() else 0.57
 
 
 def _line(parent: Card, child: Card) -> str:

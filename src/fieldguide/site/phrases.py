@@ -6,13 +6,14 @@ from typing import Any
 
 from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.pairs import KindPair
-from fieldguide.guide.views import Branch, Found, KeyPath, Specimen, Term
+from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
 
 # How a kind is written: ``Guide.shown_name``.
 Spell = Callable[[str], str]
 
 CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four belongs elsewhere
 
+MOST_BUT = 4  # kinds named that go a way though the words do not say so
 MOST_NAMES = 6  # that a term of a query is said to mean
 SOURCES = {
     "annotation": "Noted by the owner",
@@ -178,6 +179,40 @@ def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) 
     names = [spell(kind) for kind in group]
     more = [f"{len(names) - 6} more"] if len(names) > 6 else []
     return f"Nine times in ten it is one of {listed(names[:6] + more)}."
+
+
+def word_side(own: SideWords, other: SideWords, spell: Spell = display_name) -> str:
+    """Say what tells one side of a couplet from the other; nothing where no words do.
+
+    Examples
+    --------
+    >>> from fieldguide.guide.views import Word
+    >>> cats, others = SideWords((Word("cat family", 0.9, 0.0),), ("beaver",)), SideWords()
+    >>> word_side(cats, others), word_side(others, cats), word_side(others, others)
+    ('cat family; also beaver', 'not so', '')
+    """
+    said = ", ".join(word.name for word in own.words) or ("not so" if other.words else "")
+    if not said or not own.but:
+        return said
+    more = [f"{len(own.but) - MOST_BUT} more"] if len(own.but) > MOST_BUT + 1 else []
+    names = [spell(kind) for kind in own.but]
+    return f"{said}; also {listed([*names[: MOST_BUT if more else None], *more])}"
+
+
+def word_step(step: PathStep) -> str:
+    """Say what tells the side taken at a couplet from the other; nothing where no words do.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> step = PathStep(1, "plus", 0.4, 0.7, (), (), (), ("cat family",), ())
+    >>> word_step(step), word_step(replace(step, side="minus"))
+    ('not cat family', 'cat family')
+    """
+    taken, left = step.minus_words, step.plus_words
+    if step.side == "plus":
+        taken, left = left, taken
+    return ", ".join(taken) or (f"not {' or '.join(left)}" if left else "")
 
 
 def word_confusion(pair: KindPair, spell: Spell = display_name) -> str:

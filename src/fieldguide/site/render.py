@@ -171,12 +171,17 @@ class Renderer:
         return show_answer(self.guide, self.pictures, self.portray, answer, image, seconds)
 
     def _render(self, page: Page, root: str) -> str:
+        if page.chapter:
+            own = list_pages()[page.chapter]
+            shown = own.show_sheet(self.guide, page.form, self.pictures, self.book)
+            return self._fill(page.form, shown, root, folder=f"{page.chapter}/")
         gather = getattr(self, f"_show_{page.form}", None)
         return self._fill(page.form, gather(page) if gather else None, root)
 
-    def _fill(self, form: str, context: object | None, root: str = "") -> str:
+    def _fill(self, form: str, context: object | None, root: str = "", folder: str = "") -> str:
         names = {} if context is None else vars(context)
-        return self._templates.get_template(f"{form}.html").render(root=root, form=form, **names)
+        template = self._templates.get_template(f"{folder}{form}.html")
+        return template.render(root=root, form=form, **names)
 
     # What each page shows.
 
@@ -232,7 +237,7 @@ class Renderer:
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
             chapters=self._list_chapters(kind) if first else [],
-            way=list_way(self.guide.couplets, kind.name, self.portray) if first else [],
+            way=list_way(self.guide, kind.name, self.portray) if first else [],
             listing=self._listing(
                 self.guide.members(kind=kind.name),
                 page.number,
@@ -268,10 +273,12 @@ class Renderer:
 
     def _show_key(self, page: Page) -> KeyPage:
         couplets = self.guide.couplets
+        listed = list_couplets(self.guide, self.portray)
         return KeyPage(
             drawing=draw_for_page(self.guide, self.portray, root=""),
-            couplets=list_couplets(couplets, self.portray),
+            couplets=listed,
             n_couplets=len(couplets),
+            n_worded=sum(entry.is_worded for entry in listed),
             has_examples=any(couplets[0].examples),
             side_words=WORDS,
         )

@@ -98,7 +98,7 @@ def find_marks(
     n, m = int(n_own.sum()), int(n_other.sum())
     is_candidate &= _tell_apart(x, n, y, m) & (y <= most_elsewhere * m)
     found = [Passed(int(j), int(x[j]), n, int(y[j]), m) for j in np.flatnonzero(is_candidate)]
-    found = [each for each in found if _chance(each) <= CHANCE]
+    found = [each for each in found if compute_chance(each) <= CHANCE]
     return sorted(found, key=lambda each: (-each.rise, each.column))
 
 
@@ -139,7 +139,7 @@ def compare_measures(
             n_other += int((v[others_left] > cut).sum())
         passed = Passed(j, n_own, len(own), n_other, len(other))
         is_true = _tell_apart(n_own, len(own), n_other, len(other))
-        if is_true and passed.rise >= LEAST_CLEAR and _chance(passed) <= CHANCE:
+        if is_true and passed.rise >= LEAST_CLEAR and compute_chance(passed) <= CHANCE:
             found.append((passed, sign, sign * _choose_cut(u, v)))
     # A part of the subject is named only where it tells clearly more than the whole.
     return sorted(
@@ -156,7 +156,7 @@ def _tell_apart(x: Any, n: Any, y: Any, m: Any) -> Any:
     return (x >= LEAST_SHARE * n) & (x * m >= LEAST_RATIO * y * n) & (x > 0)
 
 
-def _chance(passed: Passed) -> float:
+def compute_chance(passed: Passed) -> float:
     """Return how likely so large a difference is if there is none (Fisher's exact test)."""
     total = passed.of_own + passed.of_other
     return float(

@@ -20,6 +20,13 @@ from fieldguide.chapters.marks.choosing import (
     count_shows,
     find_marks,
 )
+from fieldguide.chapters.marks.couplets import (
+    choose_words,
+    find_words,
+    keep_few,
+    list_exceptions,
+    share_by_fold,
+)
 from fieldguide.chapters.marks.pool import (
     NETWORK,
     OWNER,
@@ -52,7 +59,7 @@ from fieldguide.features.network import Box
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.sighting import Sighting
-from fieldguide.guide.views import Kind
+from fieldguide.guide.views import CoupletWords, Kind, SideWords, Word
 
 N_PAIR_MARKS = 4
 N_COLOURS, LEAST_WEIGHT = 3, 0.4  # of the first colour's
@@ -97,6 +104,11 @@ class Marks:
     def counts(self) -> Counts:
         """What the specimens of each kind and fold show."""
         return count_shows(self.pool.shows, self.index, self.folds)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """The share of each kind that shows each column, without each fold, then of all."""
+        return share_by_fold(self.counts)
 
     @cached_property
     def colours(self) -> dict[int, tuple[str, ...]]:
@@ -151,6 +163,41 @@ class Marks:
         )
         return PairDifferences(*marks)
 
+    def word_sides(self, minus: Sequence[str], plus: Sequence[str]) -> CoupletWords:
+        """Return what tells two sets of kinds apart; of two kinds, what sets each apart."""
+        known = {kind: k for k, kind in enumerate(self.kinds)}
+        sides = [[known[kind] for kind in kinds if kind in known] for kinds in (minus, plus)]
+        both = (sides, sides[::-1])
+        if len(sides[0]) == len(sides[1]) == 1:
+            return CoupletWords(*(SideWords(self._word_pair(*own, *other)) for own, other in both))
+        found = [self._word_side(own, other) for own, other in both]
+        columns = [[each.column for each in passed] for passed in found]
+        shares = self._shares[-1]
+        worded = []
+        for (own, other), passed, signs in zip(both, found, (columns, columns[::-1]), strict=True):
+            words = tuple(
+                Word(
+                    self.pool.columns[each.column].text,
+                    *(float(shares[side, each.column].mean()) for side in (own, other)),
+                )
+                for each in passed
+            )
+            but = list_exceptions(shares[own], *signs)
+            worded.append(SideWords(words, tuple(self.kinds[own[i]] for i in but)))
+        return CoupletWords(*worded)
+
+    def _word_side(self, own: Sequence[int], other: Sequence[int]) -> list[Passed]:
+        """Return the columns that are said of kinds ``own`` beside ``other``."""
+        name = self.shown[own[0]] if len(own) == 1 else ""
+        found = find_words(self.counts, self._shares, own, other)
+        found = [each for each in found if not self._is_overlooked(each)]
+        return choose_words(found, self.pool.columns, name)
+
+    def _word_pair(self, k: int, other: int) -> tuple[Word, ...]:
+        """Return what is said of one kind beside one other."""
+        marks = keep_few([mark for mark in self.set_apart(k, other) if not mark.negated])
+        return tuple(Word(m.words, m.n_own / m.of_own, m.n_other / m.of_other) for m in marks)
+
     def answer(self, sighting: Sighting) -> ImageMarks | None:
         """Return which marks of its likeliest kind a new picture shows; None without any."""
         return self.see(sighting, sighting.kinds[0].name) if sighting.kinds else None
@@ -161,10 +208,7 @@ class Marks:
             return None
         k = self.kinds.index(name)
         maps = sighting.map
-        scores = score_columns(
-            self.pool.columns, sighting.models.word_model, sighting.word_scores[None], maps
-        )[0]
-        shows = see_columns(self.pool.columns, scores)
+        scores, shows = self.look_for_columns(sighting)
         measures = None if maps is None else measure_subjects(maps).measures[0]
         found = None if maps is None else SubjectMap.from_row(maps[0])
         marks, _ = self._split_marks(k)
@@ -182,6 +226,14 @@ class Marks:
         return ImageMarks(
             name, say_shown(seen), seen, against, seen_apart, self._find_unusual(k, scores)
         )
+
+    def look_for_columns(self, sighting: Sighting) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far a new picture shows each column, and whether it does."""
+        columns, models = self.pool.columns, sighting.models
+        scores = score_columns(
+            columns, models.word_model, sighting.word_scores[None], sighting.map
+        )[0]
+        return scores, see_columns(columns, scores)
 
     def find_passed(self, k: int) -> list[Passed]:
         """Return what sets a kind apart from all others."""

@@ -66,6 +66,7 @@ PROBLEMS = (
     "subject_words",
     "marks",
     "unknown",
+    "key_choice",
 )
 
 

@@ -24,8 +24,8 @@ def make_example() -> Answer:
             end=("wren",),
             evaluations=3,
             one_vs_all=5,
-            group=("wren", "robin"),
         ),
+        group=("wren", "robin"),
         parts={
             name: import_module(f"fieldguide.chapters.{name}.records").EXAMPLE for name in OPTIONAL
         },

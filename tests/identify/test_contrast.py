@@ -79,7 +79,7 @@ def _only(X, y, a, b):
 )
 def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
     X, y = rows
-    key = make(random_state=0).fit(X, y)
+    key = make(random_state=0, search="greedy").fit(X, y)
     n_found = 0
     for x in X:
         found = contrast_classes(key, x)
@@ -94,6 +94,21 @@ def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
         assert found.rival in (step.left if step.side > 0 else step.right)
         assert found.winner not in (step.left if step.side > 0 else step.right)
     assert n_found > 0.4 * len(X)
+
+
+def test_on_a_shortlist_it_is_the_difference_of_the_functions_that_decided(rows):
+    X, y = rows
+    key = RelaxedHierarchyClassifier(tolerance=5.0).fit(X, y)
+    flat = key.graph_.functions.evaluate(X)[:, key.graph_.n_nodes :]
+    n_found = 0
+    for x, scores in zip(X, flat, strict=True):
+        found = contrast_classes(key, x)
+        if found is not None and found.node is None:
+            n_found += 1
+            told = scores[found.winner] - scores[found.rival]
+            assert found.evaluate(x) == pytest.approx(told, abs=1e-4)
+            assert told > 0
+    assert n_found > 0.2 * len(X)
 
 
 def test_kernels_have_none(rows):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import KeyPath
 
-SCHEMA = 2  # raise it when a field is renamed, removed or means something else
+SCHEMA = 3  # raise it when a field is renamed, removed or means something else
 N_DIGITS = 4  # of every fraction in plain data
 PAGE_ONLY = {"plain": False}  # metadata of a field that plain data leaves out
 
@@ -59,7 +59,7 @@ class Answer:
     'wren'
     >>> plain = answer.to_plain()
     >>> plain["schema"], plain["kinds"], plain["path"]
-    (2, [{'name': 'wren', 'probability': 0.9123}], None)
+    (3, [{'name': 'wren', 'probability': 0.9123}], None)
     """
 
     kinds: Annotated[
@@ -72,6 +72,14 @@ class Answer:
     none_of_these: Annotated[
         bool, "whether it is so unlike all specimens that it may be of no kind of the guide"
     ] = False
+    nothing_to_see: Annotated[
+        bool, "whether no subject stands out in it as one does in the specimens"
+    ] = False
+    group: Annotated[
+        tuple[str, ...],
+        "the fewest kinds among which it is, nine times in ten, the likeliest first; empty where "
+        "that is not known",
+    ] = ()
     # What optional chapters say, by their name; one that says nothing is not there.
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
 

@@ -37,8 +37,20 @@ def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
         tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
         path=follow_key(guide, sighting) if guide.couplets else None,
         none_of_these=bool(sighting.kinds) and sighting.is_stranger,
+        nothing_to_see=sighting.is_empty,
+        group=find_group(sighting),
         parts=answer_parts(sighting),
     )
+
+
+def find_group(sighting: Sighting) -> tuple[str, ...]:
+    """Return the kinds among which an image is, nine times in ten; () where that is not known."""
+    key = sighting.models.key
+    if key is None or not len(getattr(key, "rank_doubts_", ())):
+        return ()
+    members = key.predict_likeliest(sighting.row, GROUP_CONFIDENCE)[0]
+    names = {str(name) for name in key.classes_[members]}
+    return tuple(kind.name for kind in sighting.kinds if kind.name in names)
 
 
 def answer_parts(sighting: Sighting) -> dict[str, Any]:
@@ -64,16 +76,11 @@ def follow_key(guide: "Guide", sighting: Sighting) -> KeyPath:
             tuple(word.name for word in said.words) for said in guide.word_couplet(couplet.number)
         )
         steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds, *words))
-    group: tuple[str, ...] = ()  # the kinds among which the row is, nine times in ten, if known
-    if len(key.doubts_):
-        members = key.predict_groups(row, GROUP_CONFIDENCE).members[0]
-        group = tuple(str(kind) for kind in key.classes_[members])
     return KeyPath(
         tuple(steps),
         tuple(str(key.classes_[k]) for k in end),
         int(key.evaluations(row)[0]),
         cost_of_classes(key.graph_),
-        group,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fieldguide._saving import Estimator, unpack
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
-from fieldguide.guide.familiarity import find_threshold
+from fieldguide.guide.familiarity import find_least_subject, find_threshold
 from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
 from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.workspace import Workspace
@@ -50,6 +50,8 @@ def build(work: Workspace) -> None:
         work.info["familiarity"] = find_threshold(
             work.built[rows.NAME].X, work.built[words.NAME].near
         )
+    subjects = work.built[rows.NAME].subjects
+    work.info["least_subject"] = find_least_subject(None if subjects is None else subjects[:, 4])
     work.info |= {
         "accuracy": held_out.accuracy if held_out else None,
         "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,

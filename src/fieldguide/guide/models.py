@@ -78,8 +78,16 @@ class Models:
     @property
     def familiarity(self) -> float | None:
         """How familiar a picture of a kind of the guide is at least; None where it is not known."""
-        least = self._about.get("familiarity")
-        return float(least) if isinstance(least, int | float) else None
+        return self._number("familiarity")
+
+    @property
+    def least_subject(self) -> float | None:
+        """How sure a subject is at least; None where it is not known."""
+        return self._number("least_subject")
+
+    def _number(self, name: str) -> float | None:
+        said = self._about.get(name)
+        return float(said) if isinstance(said, int | float) else None
 
     @cached_property
     def maps(self) -> np.ndarray | None:

@@ -129,6 +129,14 @@ class Sighting:
         return bool(measure_familiarity(likeness)[0] < least)
 
     @cached_property
+    def is_empty(self) -> bool:
+        """Whether no subject stands out as one does in nearly all specimens."""
+        least = self.models.least_subject
+        if least is None or self.looks is None:
+            return False
+        return bool(self.looks.subject.confidence < least)
+
+    @cached_property
     def word_scores(self) -> np.ndarray:
         """How far it shows each word of the guide, (n_words,).
 

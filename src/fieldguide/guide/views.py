@@ -204,9 +204,6 @@ class KeyPath:
     end: Annotated[tuple[str, ...], "the kinds left where the way ends, the likeliest first"]
     evaluations: Annotated[int, "functions, or kernel values, that the key spent on its answer"]
     one_vs_all: Annotated[int, "what one-vs-all would spend"]
-    group: Annotated[
-        tuple[str, ...], "kinds among which it is, nine times in ten; empty if not known"
-    ] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
     flat, one-vs-all    f_a − f_b
     flat, one-vs-one    the function of the pair
-    a decision graph    the function of the node where the walk of the row leaves b behind
+    a decision graph    the function of the node where the walk of the row leaves b behind;
+                        f_a − f_b where both are on the shortlist, whose functions decide
 
 A linear function of a row is a sum over its columns. What a column adds to the decision is exact,
 and where columns are sums over places of a picture, so is what a place adds.
@@ -132,6 +133,9 @@ def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:
 
 
 def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
+    listed = _contrast_on_list(key, row, winner, rival)
+    if listed is not None:
+        return listed
     decided = None
     for step in trace_path(key, row):
         lost = step.right if step.side == LEFT else step.left
@@ -143,6 +147,19 @@ def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Co
         return None
     node, coef, intercept = next(f for f in contrast_steps(key, row) if f.node == decided.node)
     return Contrast(winner, rival, coef, intercept, node)
+
+
+def _contrast_on_list(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
+    """Return the difference of two one-vs-all functions; None where one was not asked."""
+    if key.search != "shortlist":
+        return None
+    n_nodes, functions = key.graph_.n_nodes, key.graph_.functions
+    asked = key.decision_path(row)[[0], n_nodes:].toarray()[0]
+    if not (asked[winner] and asked[rival]):
+        return None
+    coef = functions.coef[[n_nodes + winner, n_nodes + rival]].astype(np.float64)
+    intercept = functions.intercept[[n_nodes + winner, n_nodes + rival]].astype(np.float64)
+    return Contrast(winner, rival, coef[0] - coef[1], float(intercept[0] - intercept[1]))
 
 
 def _choose(key: Any, row: np.ndarray, winner: int | None, rival: int | None) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import (
+    EMPTY,
     STRANGER,
     is_close_call,
     percent,
@@ -24,13 +25,14 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     lines = []
     if answer.kinds:
         (name, probability), *others = answer.kinds
-        if answer.none_of_these:
-            lines.append(STRANGER)
+        lines += [EMPTY] * answer.nothing_to_see + [STRANGER] * answer.none_of_these
         likely = f"{guide.shown_name(name)} ({probability:.0%})"
         lines.append(f"if one of them, {likely}" if answer.none_of_these else likely)
         runners = [f"{guide.shown_name(other)} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")
+        group = word_group(answer.group, len(guide.kinds), guide.shown_name)
+        lines += [group] if group else []
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
@@ -59,6 +61,4 @@ def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
         side = f"{side[0]} {words}: {side[2:]}" if (words := word_step(step)) else side
         close = ", a close call" if is_close_call(step.probability) else ""
         lines.append(f"{step.couplet} {side} ({percent(step.probability)}{close})")
-    lines.append(word_path(path, answer, guide.shown_name))
-    group = word_group(path.group, len(guide.kinds), guide.shown_name)
-    return [*lines, group] if group else lines
+    return [*lines, word_path(path, answer, guide.shown_name)]

@@ -45,7 +45,6 @@ class Way:
     steps: list[WayStep]
     largest_margin: float  # at least 1
     end: str  # where it ended and what it cost, as a sentence
-    group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ class ShownAnswer:
     path: list[Branch]  # to the branch, without the whole collection
     chapters: list[tuple[str, Any]]  # the chapter, and what its answer.html shows
     way: Way | None
+    group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
     neighbours: list[Picture]
     seconds: float
 
@@ -101,6 +101,7 @@ def show_answer(
         path=path[::-1],
         chapters=[(name, shown) for name, shown in parts if shown is not None],
         way=_show_way(guide, portray, answer),
+        group=word_group(answer.group, len(guide.kinds), guide.shown_name),
         neighbours=pictures(near.id for near in answer.neighbours[:_N_NEIGHBOURS]),
         seconds=seconds,
     )
@@ -118,5 +119,4 @@ def _show_way(guide: "Guide", portray: Portray, answer: Answer) -> Way | None:
         steps,
         max([1.0, *(abs(step.margin) for step in answer.path.steps)]),
         word_path(answer.path, answer.kinds[0].name, guide.shown_name),
-        word_group(answer.path.group, len(guide.kinds), guide.shown_name),
     )

@@ -10,6 +10,7 @@ from fieldguide.site.answers import ShownAnswer
 from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
 from fieldguide.site.index import Section
+from fieldguide.site.key_charts import Chart
 from fieldguide.site.navigation import Choices, ShownTerm
 from fieldguide.site.pictures import Picture
 from fieldguide.site.tree import Row
@@ -196,5 +197,6 @@ class AboutPage:
     about: dict[str, Any]  # as the guide has it
     confusions: list[tuple[str, str, int]]  # kind, what the key said, how often
     tree_facts: list[tuple[str, str]]
+    charts: list[Chart]  # about the key
     other_files: str  # files that are no pictures, by type, in words; "" where there are none
     most_unreadable: int  # files that the page lists

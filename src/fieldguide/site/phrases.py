@@ -46,6 +46,7 @@ _TREES = {
 }
 
 
+EMPTY = "perhaps nothing to see: no subject stands out as one does in the specimens"
 STRANGER = "perhaps none of these kinds: hardly any specimen is so unlike all others"
 
 
@@ -171,7 +172,13 @@ def word_path(path: KeyPath, answer: str, spell: Spell = display_name) -> str:
 
 
 def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) -> str:
-    """Say among which kinds the answer is nine times in ten; nothing where that is one kind."""
+    """Say among which kinds the answer is nine times in ten; nothing where that is one kind.
+
+    Examples
+    --------
+    >>> word_group(("wren", "robin"), 9)
+    'Nine times in ten it is one of wren and robin.'
+    """
     if len(group) < 2:
         return ""
     if len(group) == n_kinds:

@@ -47,6 +47,7 @@ from fieldguide.site.contexts import (
 )
 from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
 from fieldguide.site.index import sections
+from fieldguide.site.key_charts import Chart, draw_costs, draw_reliability
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
@@ -320,6 +321,7 @@ class Renderer:
             about=about,
             confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
             tree_facts=phrases.word_tree(about),
+            charts=[chart for chart in _draw_charts(about.get("key") or {}) if chart is not None],
             other_files=phrases.word_others(about.get("other_files") or {}),
             most_unreadable=_MOST_UNREADABLE,
         )
@@ -405,6 +407,11 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         chapter_styles=list_styles(),
         alone=alone,
         no_border=NO_BORDER,
+        empty=phrases.EMPTY,
         stranger=phrases.STRANGER,
     )
     return environment
+
+
+def _draw_charts(key: dict[str, Any]) -> list[Chart | None]:
+    return [draw_costs(key), draw_reliability(key)]

@@ -79,7 +79,10 @@ def _only(X, y, a, b):
 )
 def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
     X, y = rows
-    key = make(random_state=0, search="greedy").fit(X, y)
+    key = make(random_state=0)
+    if "search" in key.get_params():
+        key.set_params(search="greedy")
+    key.fit(X, y)
     n_found = 0
     for x in X:
         found = contrast_classes(key, x)

@@ -68,6 +68,7 @@ TOLERANCES = (
     *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0),
 )
 N_FOLDS = 5
+_FOLD_TOL = 1e-2  # what nodes say of rows left out needs no exact hyperplane
 _USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence is fitted to
 # Classes for each column up to which evidence is kept: weighing all classes at a node then takes
 # less than half the time of its linear function. Beyond, the leaves that are reached make the list.
@@ -536,6 +537,7 @@ class TreeKey(Key):
         number of folds comes next, then how much longer the functions of all rows are.
         """
         seed, of_folds = problems.seed, []
+        loose = problems.changed(tol=max(self.tol, _FOLD_TOL))
         wanted = min(len(index), max(_MAX_HELD_OUT, _ROWS_PER_CLASS * plan.n_classes))
         fold = deal_folds(index, max(N_FOLDS, len(index) // wanted), seed)
         n_used = 1 + np.searchsorted(np.cumsum(np.bincount(fold)), wanted)
@@ -549,7 +551,7 @@ class TreeKey(Key):
             weight[rows[is_held]] = 0
             questions = plan.questions(index, weight)
             trained = join(
-                problems.solve(questions, C=self.C_, start=nodes),
+                loose.solve(questions, C=self.C_, start=nodes),
                 self._train_flat(problems, index, weight),
             )
             margins[is_held] = problems.evaluate(trained, rows[is_held])

@@ -37,6 +37,7 @@ PROBLEMS = (
     "growth",
     "attention_pictures",
     "added_kinds",
+    "added_guide",
     "thousand_kinds",
     "attribute_tree",
     "attribute_detectors",

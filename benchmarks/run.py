@@ -38,6 +38,7 @@ PROBLEMS = (
     "attention_pictures",
     "attention_specimens",
     "added_kinds",
+    "added_guide",
     "thousand_kinds",
     "attribute_tree",
     "attribute_detectors",

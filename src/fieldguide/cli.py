@@ -299,7 +299,7 @@ def add(
         say_json({**grown.about, "guide": str(guide), "summary": grown.summary})
         return
     seconds = grown.about["key_seconds"]
-    say(f"{grown.about['growth']['because'][:-1]} ({seconds:.1f} s).")
+    say(f"{grown.about['growth']['because'].removesuffix('.')} ({seconds:.1f} s).")
     _print_summary(grown)
 
 

@@ -185,6 +185,16 @@ def test_any_other_key_is_trained_again(folder, more, merged, tmp_path):
     assert mine == its
 
 
+def test_a_guide_without_kinds_gets_some(blobs, more, tmp_path):
+    guide = Guide.build(Collection.from_arrays(blobs[0][:8]), tmp_path / "guide", **TREE)
+    one = guide.add(more / "ring", n_jobs=1)
+    assert one.about["growth"]["because"] == "The guide had no key that could learn new kinds."
+    assert one.about["settings"]["key"] is None
+    two = one.add(more, n_jobs=1)
+    assert [kind.count for kind in two.kinds] == [8, 8]
+    assert {each.answer for each in two.specimens(range(8))} <= {"dots", "ring"}
+
+
 def test_more_pictures_of_a_known_kind(guide, more, tmp_path):
     shutil.copytree(more / "ring", tmp_path / "new" / "disc" / "side")
     grown = guide.add(tmp_path / "new", n_jobs=1, kinds="top")
@@ -236,6 +246,24 @@ def test_attributes_of_the_owner_stay(blobs, more, tmp_path):
     np.testing.assert_array_equal(after.attributes[~is_new], before.attributes)
     assert np.isnan(after.attributes[is_new]).all()
     assert grown.sources["round"] == "annotation"
+
+
+def test_visual_words_stay_at_home_where_they_were(folder, more, tmp_path):
+    """Their kinds are those of pictures which have other numbers now, or are gone."""
+    settings = {"features": "words+color", "marks": False, "n_jobs": 1}
+    guide = Guide.build(folder, tmp_path / "guide", **settings)
+    words = guide.visual_words
+    assert any(word.kinds for word in words)
+    shutil.copytree(more / "ring", tmp_path / "a kind that comes first")
+    assert guide.add(tmp_path / "a kind that comes first", n_jobs=1).visual_words == words
+    few = tmp_path / "few"
+    shutil.copytree(folder / "stripe", few / "stripe")
+    left = {
+        kind
+        for word in Guide.build(few, guide.folder, **settings).visual_words
+        for kind in word.kinds
+    }
+    assert {name for name, _ in left} <= {"stripe"}
 
 
 def test_marks_and_places_are_of_all_kinds(folder, more, tmp_path):

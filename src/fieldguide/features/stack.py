@@ -120,7 +120,8 @@ class FeatureStack(ImageTransformer):
     landmarks_ : dict of str to Landmarks
         Of the classical parts; the same pictures for all.
     places_ : ndarray of int
-        Where those pictures stood in the ``X`` of ``fit``.
+        Where those pictures stood in the ``X`` of ``fit``; in a guide the numbers of specimens, −1
+        for one that is gone.
     finder_ : SubjectFinder or None
         Fitted, with closer, subject or peaks.
 
@@ -136,7 +137,7 @@ class FeatureStack(ImageTransformer):
     _fitted: ClassVar = {
         "descriptors_": Table(Estimator(*(make for make, _ in CLASSICAL.values()))),
         "landmarks_": Table(LANDMARKS),
-        "places_": Array("int64", "n_places", low=0),
+        "places_": Array("int64", "n_places", low=-1),
         "finder_": OrNone(Estimator(SubjectFinder)),
     }
 

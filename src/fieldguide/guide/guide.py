@@ -367,12 +367,15 @@ class Guide:
         said = self.about.get("growth", {})
         if not said.get("kinds"):
             return ""
-        kinds = _count(len(said["kinds"]), "kind")
-        share = said["accuracy"]
-        right = "" if share is None else f" of their held-out specimens it names {share:.1%}; "
+        kinds, share = _count(len(said["kinds"]), "kind"), said["accuracy"]
+        right = (
+            f" of their held-out specimens it names {share:.1%} rightly;"
+            if share is not None
+            else ""
+        )
         return (
-            f"It has learnt {kinds} since, without being trained again:{right or ' '}what the "
-            "others lose to them is not in the first figure until the guide is built anew."
+            f"It has learnt {kinds} since, without being trained again:{right} what the others "
+            "lose to them is not in the first figure until it is trained with all."
         )
 
     def kind(self, name: str) -> Kind:

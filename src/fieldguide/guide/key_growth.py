@@ -33,7 +33,17 @@ class Grown(NamedTuple):
 
 
 class CannotGrow(Exception):
-    """Why a key must be trained again, as a clause."""
+    """Why a key must be trained again, as a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The key was trained again: {reason}.")
+
+
+class NoKey(CannotGrow):
+    """There is no earlier key."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "The guide had no key that could learn new kinds.")
 
 
 def save_plan(key: Any, draft: files.NewFiles) -> None:
@@ -56,7 +66,7 @@ def grow_key(work: Workspace, asked: Any) -> Grown | None:
         grown = _grow(work, None if is_added else asked)
     except CannotGrow as reason:
         if is_added:
-            work.info["growth"] = {"because": f"The key was trained again: {reason}."}
+            work.info["growth"] = {"because": str(reason)}
         return None
     work.info["growth"] = _describe(work, grown)
     return grown
@@ -100,7 +110,7 @@ def _open_earlier(work: Workspace) -> AttentionTreeClassifier:
     """Return the key of the earlier guide."""
     name = work.earlier.info.get("settings", {}).get("key")
     if work.earlier.folder is None or name is None:
-        raise CannotGrow("there was none")
+        raise NoKey
     if name != AttentionTreeClassifier.__name__:
         raise CannotGrow(f"{name} cannot learn kinds without that, only an attention tree can")
 

@@ -115,6 +115,8 @@ def gather_rows(work: Workspace) -> Rows:
     stack: FeatureStack | None = None
     if known is not None:
         parts, why, stack = known
+        if stack is not None:
+            _follow_landmarks(stack, work)
     else:
         parts, why = work.settings.features, "They were asked for."
         split_parts(parts if parts != AUTO else DEEP)
@@ -268,6 +270,14 @@ def _find_known(work: Workspace) -> tuple[str, str, FeatureStack | None] | None:
     if stack is None and not is_same and work.settings.adds_to is None:
         return None
     return said["features"], said["features_because"], stack
+
+
+def _follow_landmarks(stack: FeatureStack, work: Workspace) -> None:
+    """Give the landmarks of an earlier stack the numbers that their specimens have now, or −1."""
+    place = {record.path: i for i, record in enumerate(work.built[specimens.NAME].records)}
+    now = np.array([place.get(each.path, -1) for each in work.earlier.specimens()], dtype=np.int64)
+    is_known = (stack.places_ >= 0) & (stack.places_ < len(now))
+    stack.places_ = np.where(is_known, now[np.where(is_known, stack.places_, 0)], -1)
 
 
 def _to_state(stack: FeatureStack) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -33,7 +33,7 @@ def build(work: Workspace) -> None:
     kinds = work.built[specimens.NAME].kinds
     bag: BagOfWords = stack.descriptors_["words"]
     histograms = stack.landmarks_["words"].rows[:, : bag.n_words]  # of the whole picture
-    homes = find_homes(histograms, [kinds[i] for i in stack.places_])
+    homes = find_homes(histograms, [kinds[i] if i >= 0 else None for i in stack.places_])
     entries: list[dict[str, Any]] = []
     for word in pick_words(bag, min(N_SHOWN, bag.n_words - 1)):
         patches = bag.patches_[word][: bag.n_patches_[word]]

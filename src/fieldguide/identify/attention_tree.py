@@ -266,19 +266,20 @@ n_trees, n_jobs, random_state
         warn_open_gaps(type(self).__name__, trained.gaps, self.tol, "lower C or raise tol")
         return self
 
-    def hold_out_kinds(self, X: Any, y: Any) -> HeldOut | None:
+    def hold_out_kinds(self, X: Any, y: Any, n_folds: int = N_FOLDS) -> HeldOut | None:
         """Return what is said of rows of new kinds by keys that were taught these without them.
 
-        For each of five folds of the rows, a copy of the key is taught the others. The key itself
-        has seen none of the rows and stays as it is. Answers are numbers of the classes that
-        :meth:`add_kind` will make of it; None for a single row.
+        For each fold of the rows, a copy of the key is taught the others, which takes as long as
+        :meth:`add_kind`. The key itself has seen none of the rows and stays as it is. Answers are
+        numbers of the classes that :meth:`add_kind` will make of it; None for a single row.
         """
+        check_number(type(self).__name__, "n_folds", n_folds, 2, 10**6, integer=True)
         X = self._read_rows(X)
         labels = self._read_new_labels(X, y)
         if len(labels) < 2:
             return None
         classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
-        fold = deal_folds(np.unique(labels, return_inverse=True)[1], N_FOLDS, 0)
+        fold = deal_folds(np.unique(labels, return_inverse=True)[1], n_folds, 0)
         probability = np.zeros((len(labels), len(classes)))
         for k in np.unique(fold):
             held, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)

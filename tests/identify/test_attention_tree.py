@@ -745,6 +745,20 @@ def test_what_is_too_large_is_said():
         AttentionTreeClassifier(delta=0.999, n_rounds=2).fit(X, y)
 
 
+def test_max_kept_ends_the_growing():
+    """As in the tree that the growing itself makes with the same share."""
+    X, y = draw_kinds(0, n_classes=8, noise=1.5)
+    n_nodes = []
+    for max_kept in (0.5, 1.0):
+        key = AttentionTreeClassifier(delta=0.9, n_rounds=5, max_kept=max_kept).fit(X, y)
+        tree = grow_attention_tree(
+            bin_features(X), y, 8, delta=0.9, n_rounds=5, max_kept=max_kept, max_nodes=5000
+        )
+        assert key.graph_.n_nodes == tree.n_nodes
+        n_nodes.append(tree.n_nodes)
+    assert 0 < n_nodes[0] < n_nodes[1]
+
+
 def test_sparse_rows_are_as_dense_ones(seed):
     X, y = draw_kinds(seed)
     X = np.where(X > 0.5, X, 0)

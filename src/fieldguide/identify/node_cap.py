@@ -6,8 +6,8 @@ A part of a tree can be split in two ways: *relaxed*, where hard rows go to both
 1. The relaxed tree is grown whole. If it fits within the cap, that is all.
 2. Otherwise the first m parts, level by level, are split as in the relaxed tree, and every part
    below them strictly. Bisection finds an m that fits where m + 1 does not.
-3. If even the strict tree is too large, its nodes are taken first where a class would otherwise be
-   the name of no leaf, then level by level, until there are as many as the cap allows.
+3. If even the strict tree is too large, it grows first where a class would otherwise be the name of
+   no leaf, and then everywhere, until it has as many nodes as the cap allows.
 
 What becomes of a part depends on that part alone, so that none is split twice in the same way.
 """
@@ -107,7 +107,7 @@ def _grow(branches: list[Branch], split: Callable, room: int) -> bool:
 
 
 def _grow_for_names(root: Branch, split: Callable, rules: Rules, max_nodes: int) -> None:
-    """Split where a class is the name of no leaf, then level by level; cut off all else."""
+    """Split where a class is the name of no leaf, then everywhere; cut off what is too much."""
     ends, n_nodes = [root], 0
     while n_nodes < max_nodes:
         known = [rules.name(branch.part) for branch in ends]

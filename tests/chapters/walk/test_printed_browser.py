@@ -1,5 +1,6 @@
 """The key on paper and without scripts, in a real browser."""
 
+import itertools
 import re
 
 import numpy as np
@@ -31,7 +32,7 @@ def spread(make_stand_in):
     characters = tuple(Character(text, "owner") for text in texts)
     table = Characters(kinds, characters, shares, np.full(N_KINDS, 20), np.arange(15))
     guide.dichotomy = GrownKey(table, grow_key(shares), Walked(640, 631, 638))
-    guide.about["confusions"] = [[a, b, 1] for a, b in zip(kinds[:6], kinds[1:7], strict=True)]
+    guide.about["confusions"] = [[a, b, 1] for a, b in itertools.pairwise(kinds[:7])]
     return guide
 
 

@@ -15,6 +15,7 @@ _HEAD = 4096  # bytes; what tells our files stands before their pictures
 _DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" '
 _PAGE = b"<title>Two trees of "
 _PAIR_PAGE = b"<title>Two kinds of "
+_PRINTED_KEY = b"Key to the "
 PLATE_SOFTWARE = "fieldguide"  # the text "Software" of a plate
 
 
@@ -64,6 +65,12 @@ def is_comparison(path: Path) -> bool:
 def is_pair_page(path: Path) -> bool:
     """Whether a file is a page of ``fieldguide compare``."""
     return _PAIR_PAGE in _read_head(path)
+
+
+def is_printed_key(path: Path) -> bool:
+    """Whether a file is a page or a text of ``fieldguide key --print``."""
+    head = _read_head(path)
+    return head.startswith(_PRINTED_KEY) or b"<title>" + _PRINTED_KEY in head
 
 
 def is_plate(path: Path) -> bool:

@@ -39,7 +39,7 @@ class Reader(HTMLParser):
             self.ids.append(values["id"])
         if tag == "img":
             self.images.append(values)
-        if tag == "script":
+        if tag == "script" and values.get("type") != "application/json":  # data is not run
             assert "src" in values
             assert "defer" in values
         if tag in ("h1", "main"):
@@ -152,7 +152,8 @@ def test_kinds_are_shown_as_people_write_them(make_stand_in):
     renderer = Renderer(guide, live=True)
     asked = renderer.show(guide.identify([None])[0], Image.new("RGB", (8, 8)), 0.1)
     for address, html in [*renderer.pages(), ("answer", renderer.answer(asked))]:
-        shown = re.sub(r'<p class="note">Labelled .*?</p>|data-name="[^"]*"', "", html)
+        unseen = r'<p class="note">Labelled .*?</p>|data-name="[^"]*"|<script type.*?</script>'
+        shown = re.sub(unseen, "", html)
         assert not re.search(r"01\d[.]|_", re.sub(r"<[^>]*>", "", shown)), address
     page = renderer.page(renderer.book.kind("018.Grey_Catbird"))
     assert "<h1>Grey Catbird</h1>" in page

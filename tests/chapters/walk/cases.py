@@ -1,8 +1,8 @@
 """What the tests of the command line ask of this chapter; see ``tests/cli/commands.py``."""
 
 READERS = ()
-WRITERS = {}
-OWN = {}
+WRITERS = {"key.txt": ("key", "GUIDE", "--print")}
+OWN = {"key.txt": b"Keys to the shed: under the mat."}
 
 
 def list_hostile_commands(folder, picture, kind, odd, target):
@@ -12,4 +12,5 @@ def list_hostile_commands(folder, picture, kind, odd, target):
         ("key", folder, "--answer", f"{odd}=yes"),
         ("key", folder, "--image", picture, "--json"),
         ("key", folder, "--image", odd),
+        ("key", folder, "--print", target / f"{odd}.txt"),
     ]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fieldguide._commands import AsJson, Debug, Embedder, GuideFolder, one_line_errors
-from fieldguide._console import say_json
+from fieldguide._console import say, say_json
+from fieldguide._targets import check_target, is_printed_key
 from fieldguide.errors import FieldguideError
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ def key(
             "may be given many times."
         ),
     ] = None,
+    printed: Annotated[
+        Path | None,
+        typer.Option(
+            "--print",
+            metavar="OUT",
+            help="Write the key to print to this file, .html or .txt, in place of a walk.",
+            show_default=False,
+        ),
+    ] = None,
     embedder: Embedder = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -46,8 +56,14 @@ def key(
     The question that is expected to tell most comes next, and any other can be chosen.
     With --json it tells what follows from the answers given, and ends.
 
+    With --print it writes numbered couplets as books print them, and ends.
+
     Example: fieldguide key photos-guide --answer "winged=yes"
     """
+    if printed is not None:
+        _write_printed(guide, printed)
+        return
+
     from fieldguide.chapters.walk.chapter import see_characters
     from fieldguide.chapters.walk.conversation import Conversation, read_terminal
     from fieldguide.chapters.walk.questions import read_questions
@@ -74,6 +90,21 @@ def key(
         say_json(to_plain(tell_walk(walk, seen, by_couplets=by_couplets)))
         return
     Conversation(opened, walk, seen=seen, by_couplets=by_couplets).hold(read_terminal)
+
+
+def _write_printed(guide: Path, out: Path) -> None:
+    """Write the key to print to a file."""
+    from fieldguide._files import write_text
+    from fieldguide.chapters.walk.printed_page import SUFFIXES, print_to_file
+    from fieldguide.guide import Guide
+
+    check_target(out, "--print", is_printed_key)
+    if out.suffix.lower() not in SUFFIXES:
+        raise FieldguideError(
+            f"{str(out)!r} ends neither in .html nor in .txt; give --print one of these names."
+        )
+    write_text(out, print_to_file(Guide.open(guide), out))
+    say(f"The key is in {out}")
 
 
 def _check_questions(guide: "Guide", questions: "Questions", by_couplets: bool) -> None:

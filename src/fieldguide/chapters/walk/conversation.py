@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldguide._console import say
-from fieldguide.chapters.walk.questions import Question
+from fieldguide.chapters.walk.questions import Question, word_sides
 from fieldguide.chapters.walk.reading import SAID, find_question, name_answer, name_question
 from fieldguide.chapters.walk.walking import Walk
 from fieldguide.errors import FieldguideError
@@ -48,6 +48,7 @@ class Conversation:
         by_couplets: bool = False,
     ) -> None:
         self.walk = walk
+        self._guide = guide
         self._spell: Spell = guide.shown_name
         self._seen = seen
         self._by_couplets = by_couplets
@@ -140,11 +141,12 @@ class Conversation:
             before = f" (the machine sees: {'yes' if self._seen[j] else 'no'})"
         if question.couplet is None:
             return [f"{number}. {ask(question)}{before}"]
+        lines = [f"{number}. Couplet {question.couplet.number}: is it more like{before}"]
         sides = (question.couplet.minus, question.couplet.plus)
-        return [
-            f"{number}. Couplet {question.couplet.number}: is it more like{before}",
-            *(f"   {sign} {self._name_side(side)}" for sign, side in zip("−+", sides, strict=True)),
-        ]
+        told = word_sides(self._guide, question.couplet)
+        for sign, side, words in zip("−+", sides, told, strict=True):
+            lines.append(f"   {sign} {f'{words}: ' if words else ''}{self._name_side(side)}")
+        return lines
 
     def _name_side(self, kinds: Sequence[str]) -> str:
         """Name the likeliest kinds of a side of a couplet."""

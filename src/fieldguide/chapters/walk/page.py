@@ -1,10 +1,13 @@
-"""The walk on the pages: a page of its own, and a way to it from an answer of *identify*."""
+"""The pages of the chapter: the walk, the key to print, and a way to the walk from *identify*."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fieldguide.chapters.walk import printed_page
+from PIL import Image
+
+from fieldguide.chapters.walk import printed_page, walk_page
 from fieldguide.chapters.walk.printed import has_key
+from fieldguide.chapters.walk.records import ImageWalk
 from fieldguide.site.chapter_pages import ChapterPage, Sheet
 
 if TYPE_CHECKING:
@@ -18,13 +21,20 @@ class WalkPage(ChapterPage):
 
     def list_sheets(self, guide: "Guide") -> Sequence[Sheet]:
         """Return the pages of the chapter."""
-        return [Sheet(printed_page.SHEET)] if has_key(guide) else []
+        walk = [Sheet(walk_page.SHEET, "Walk")] if walk_page.has_questions(guide) else []
+        return [*walk, *([Sheet(printed_page.SHEET)] if has_key(guide) else [])]
 
     def show_sheet(
         self, guide: "Guide", name: str, pictures: "PictureBook", book: "AddressBook"
     ) -> Any:
         """Return the record of a page."""
+        if name == walk_page.SHEET:
+            return walk_page.show_walk(guide, pictures, book)
         return printed_page.show_printed(guide, pictures)
+
+    def show_answer(self, guide: "Guide", record: ImageWalk, image: Image.Image) -> ImageWalk:
+        """Return the link to a walk that begins with the answer."""
+        return record
 
 
 PAGE = WalkPage()

@@ -13,6 +13,7 @@ import numpy as np
 
 from fieldguide.chapters.walk.belief import to_levels
 from fieldguide.guide.views import Couplet
+from fieldguide.site.phrases import word_side
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -69,3 +70,9 @@ def share_ways(couplets: Sequence[Couplet], kinds: Sequence[str]) -> np.ndarray:
         for side, share in ((couplet.minus, 1 - ONE_WAY), (couplet.plus, ONE_WAY)):
             shares[[place[kind] for kind in side if kind in place], j] = share
     return shares
+
+
+def word_sides(guide: "Guide", couplet: Couplet) -> tuple[str, str]:
+    """Return what tells the minus and the plus side of a couplet apart; "" where no words do."""
+    minus, plus = guide.word_couplet(couplet.number)
+    return word_side(minus, plus, guide.shown_name), word_side(plus, minus, guide.shown_name)

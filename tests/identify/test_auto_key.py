@@ -28,7 +28,7 @@ def test_it_is_the_key_that_its_class_would_train(rows):
     X, y = rows
     choice = choose_key(X, y)
     assert isinstance(choice.key, RelaxedHierarchyClassifier)
-    alone = RelaxedHierarchyClassifier(max_loss=choice.key.max_loss).fit(X, y)
+    alone = RelaxedHierarchyClassifier(rho=choice.key.rho, max_loss=choice.key.max_loss).fit(X, y)
     np.testing.assert_array_equal(choice.key.predict_proba(X), alone.predict_proba(X))
     flat = next(each for each in choice.tried if each.name == "OneVsAllClassifier")
     assert flat.points[0].accuracy == OneVsAllClassifier().fit(X, y).held_out_.accuracy

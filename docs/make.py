@@ -1,9 +1,9 @@
 """Write the parts of the documentation that come from the real thing.
 
 ``docs/cli.md`` is what ``--help`` prints; ``docs/answer.md`` lists the fields of an answer;
-``docs/specimens.jpg`` shows each kind of the embedded
-collection; ``docs/home.jpg`` is the page of the demonstration, taken with Chromium where there is
-one.
+``docs/specimens.jpg`` shows each kind of the embedded collection; ``docs/home.jpg`` is the page of
+the demonstration, and ``docs/pictures/printed-key.jpg`` its key on paper, taken with Chromium where
+there is one.
 """
 
 import io
@@ -137,15 +137,15 @@ def sheet_of_specimens() -> bytes:
     return encode_jpeg(Image.fromarray(np.concatenate(rows)))
 
 
-def encode_jpeg(image: Image.Image) -> bytes:
+def encode_jpeg(image: Image.Image, quality: int = 82) -> bytes:
     """Return an image as the bytes of a JPEG file."""
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=82, optimize=True, progressive=True)
+    image.save(buffer, "JPEG", quality=quality, optimize=True, progressive=True)
     return buffer.getvalue()
 
 
-def picture_of_home(browser_path: str) -> bytes:
-    """Return the home page of the demonstration as a JPEG."""
+def pictures_of_demo(browser_path: str) -> dict[str, bytes]:
+    """Return pages of the demonstration as JPEGs, by their place below ``docs``."""
     from playwright.sync_api import sync_playwright
 
     from fieldguide.guide.demo import build_demo, finished_demo
@@ -162,8 +162,32 @@ def picture_of_home(browser_path: str) -> bytes:
         page.goto(first.as_uri())
         page.wait_for_load_state("networkidle")
         shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        pictures = {"home.jpg": encode_jpeg(shot)}
+        printed = first.parent / "printed-key.html"
+        if printed.exists():
+            spread = picture_of_spread(browser, printed.as_uri())
+            pictures["pictures/printed-key.jpg"] = encode_jpeg(spread, quality=60)
         browser.close()
-    return encode_jpeg(shot)
+    return pictures
+
+
+def picture_of_spread(browser: Any, address: str) -> Image.Image:
+    """Return the printed key as two sheets of paper side by side: the couplets, then the rest."""
+    width, height = 703, 1032  # A4 within margins of 12 mm, at 96 pixels to the inch
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.emulate_media(media="print")
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    whole = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    cut = round(page.locator(".plate-list").bounding_box()["y"])
+    margin, gap = 45, 10
+    sheet = Image.new("RGB", (width + 2 * margin, height + 2 * margin), "white")
+    spread = Image.new("RGB", (2 * sheet.width + gap, sheet.height), "#aaa")
+    for place, part in enumerate([(0, 0, width, cut), (0, cut, width, whole.height)]):
+        left = place * (sheet.width + gap)
+        spread.paste(sheet, (left, 0))
+        spread.paste(whole.crop(part), (left + margin, margin))
+    return spread.crop((0, 0, spread.width, max(cut, whole.height - cut) + 2 * margin))
 
 
 def main() -> None:
@@ -176,10 +200,14 @@ def main() -> None:
     print("wrote docs/specimens.jpg")
     browser = shutil.which("chromium")
     if browser is None:
-        print("no chromium on this machine: docs/home.jpg stays as it is", file=sys.stderr)
+        print(
+            "no chromium on this machine: the pictures of the demonstration stay as they are",
+            file=sys.stderr,
+        )
         return
-    (DOCS / "home.jpg").write_bytes(picture_of_home(browser))
-    print("wrote docs/home.jpg")
+    for place, content in pictures_of_demo(browser).items():
+        (DOCS / place).write_bytes(content)
+        print(f"wrote docs/{place}")
 
 
 if __name__ == "__main__":

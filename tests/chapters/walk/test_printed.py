@@ -7,6 +7,7 @@ import pytest
 from tests.cli.commands import call, check_refusal
 from tests.site.test_render import read
 
+from fieldguide.chapters import OPTIONAL
 from fieldguide.chapters.walk.characters import Character, Characters
 from fieldguide.chapters.walk.dichotomy import Walked, follow_key, grow_key
 from fieldguide.chapters.walk.grown import GrownKey
@@ -15,6 +16,7 @@ from fieldguide.chapters.walk.printed_text import WIDTH, key_lines
 from fieldguide.guide.views import CoupletWords, SideWords, Word
 from fieldguide.site import Renderer
 
+NEEDS_MARKS = pytest.mark.skipif("marks" not in OPTIONAL, reason="characters come from marks")
 KINDS = ("ant", "bee", "cat", "dog", "elk")
 TEXTS = ("winged", "striped", "furry", "antlered", "six-legged")
 SHARES = np.array([
@@ -188,6 +190,7 @@ def test_hostile_names_are_printed_as_text(hostile_guide):
     assert "&lt;script&gt;alert" in html
 
 
+@NEEDS_MARKS
 def test_the_command_writes_text_or_a_page_that_stands_alone(guide, keyed_guide, tmp_path):
     text, page = tmp_path / "key.txt", tmp_path / "key.html"
     for out in (text, page, page):  # its own files are replaced
@@ -217,6 +220,7 @@ def test_a_guide_of_one_kind_says_why_there_is_none(blobs, build_once, tmp_path)
     check_refusal(["key", str(guide.folder), "--print", str(tmp_path / "a.txt")], "no key to print")
 
 
+@NEEDS_MARKS
 def test_the_key_of_a_real_guide_leads_specimens_to_their_kinds(guide):
     grown = guide.dichotomy
     assert grown.walked.n == guide.n_specimens

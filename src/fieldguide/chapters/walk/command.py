@@ -98,11 +98,11 @@ def _write_printed(guide: Path, out: Path) -> None:
     from fieldguide.chapters.walk.printed_page import SUFFIXES, print_to_file
     from fieldguide.guide import Guide
 
+    check_target(out, "--print", is_printed_key)
     if out.suffix.lower() not in SUFFIXES:
         raise FieldguideError(
             f"{str(out)!r} ends neither in .html nor in .txt; give --print one of these names."
         )
-    check_target(out, "--print", is_printed_key)
     write_text(out, print_to_file(Guide.open(guide), out))
     say(f"The key is in {out}")
 

@@ -84,6 +84,17 @@ def grow_key(shares: np.ndarray, ranks: Sequence[int] | None = None) -> tuple[St
         In (0, 1): how many specimens of each kind show each character.
     ranks : sequence of int, optional
         Of each character: those of the lowest rank are asked about first.
+
+    Examples
+    --------
+    >>> shares = np.array([[0.9, 0.1, 0.9], [0.9, 0.9, 0.1], [0.1, 0.1, 0.9]])
+    >>> steps = grow_key(shares)
+    >>> [(step.split.shown, step.split.first, step.split.second) for step in steps]
+    [((0,), (0, 1), (2,)), ((1,), (1,), (0,))]
+    >>> steps[1].split.opposite
+    (2,)
+    >>> follow_key(steps, np.array([True, True, False]))
+    (1,)
     """
     n_kinds, n_characters = shares.shape
     order = np.zeros(n_characters, dtype=np.int64) if ranks is None else np.asarray(ranks)
@@ -113,6 +124,7 @@ def choose_split(shares: np.ndarray, ranks: np.ndarray, kinds: Sequence[int]) ->
     """Return how kinds are parted best; None where no character parts them."""
     s = shares[list(kinds)]
     gain = entropy_bits(s.mean(axis=0)) - entropy_bits(s).mean(axis=0)
+    gain = gain.round(9)  # of equals the first, whatever the last digit says
     goes = np.where(s >= MOSTLY, 1, np.where(s <= 1 - MOSTLY, -1, 0))
     parts = (goes == 1).any(axis=0) & (goes == -1).any(axis=0) & (gain >= LEAST_GAIN)
     parts &= (goes == 0).mean(axis=0) <= MOST_BOTH

@@ -65,6 +65,7 @@ PROBLEMS = (
     "subject_words",
     "marks",
     "unknown",
+    "walks",
 )
 
 

@@ -379,6 +379,7 @@
   });
   window.addEventListener("hashchange", function () { read(); show(); });
   read();
+  byId("unscripted").hidden = true;
   page.hidden = false;
   show();
 })();

@@ -70,6 +70,7 @@ PROBLEMS = (
     "unknown",
     "key_choice",
     "empty_pictures",
+    "walks",
 )
 
 

@@ -124,9 +124,6 @@ class TreeKey(Key):
         Of held-out rows, ascending; see :mod:`fieldguide.identify.back_off`.
     held_out_ : HeldOut or None
         What the key says of training rows when their fold is left out.
-    points_ : list of OperatingPoint
-        What each tolerance that "auto" tried costs and names rightly, on those rows; [] where it
-        tried none. It is not saved.
     """
 
     _fitted: ClassVar = {

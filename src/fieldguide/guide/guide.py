@@ -357,9 +357,13 @@ class Guide:
             return "There are too few specimens of each kind to say how often the key is right."
         sentence = (
             f"The key names {accuracy:.1%} of held-out specimens rightly "
-            f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)."
+            f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)"
         )
-        return f"{sentence} {self.growth}".rstrip()
+        point = (self.about.get("key") or {}).get("point")
+        if point and point["share"] < 1:
+            asked, share = point["evaluations"], point["share"]
+            sentence += f", with {asked:.1f} functions for a picture, not {asked / share:.0f}"
+        return f"{sentence}. {self.growth}".rstrip()
 
     @property
     def growth(self) -> str:

@@ -68,6 +68,7 @@ PROBLEMS = (
     "marks",
     "unknown",
     "key_choice",
+    "key_words",
     "empty_pictures",
 )
 

@@ -37,6 +37,7 @@ PROBLEMS = (
     "growth",
     "attention_pictures",
     "attention_specimens",
+    "attention_features",
     "added_kinds",
     "added_guide",
     "thousand_kinds",
@@ -70,6 +71,7 @@ PROBLEMS = (
     "key_choice",
     "key_words",
     "empty_pictures",
+    "walks",
 )
 
 

@@ -111,6 +111,13 @@ def small_guide(blobs, build_once) -> Guide:
 
 
 @pytest.fixture(scope="session")
+def flat_guide(blobs, build_once) -> Guide:
+    """A guide whose key has no graph."""
+    collection = Collection.from_arrays(*blobs, name="shapes")
+    return build_once("flat", collection, key="ova", features="deep", marks=False, n_jobs=1)
+
+
+@pytest.fixture(scope="session")
 def worded_guide(blobs, build_once) -> Guide:
     """The same pictures, compared by visual words and colours, with a key that has a graph."""
     collection = Collection.from_arrays(*blobs, name="shapes")

@@ -97,7 +97,7 @@ def test_add_says_what_became_of_the_key(folder, blobs, tmp_path):
         r"The key learnt a new kind without being trained again \(\d+\.\d s\)\.", first
     )
     assert "32 specimens of 4 kinds" in added.stdout
-    assert call("build", folder, "--out", out, *options).exit_code == 0
+    assert call("build", folder, "--out", out, "--key", "ova", *options).exit_code == 0
     added = call("add", out, more / "negative", "--jobs", 1, "--json")
     assert "OneVsAllClassifier cannot learn" in json.loads(added.stdout)["growth"]["because"]
 
@@ -258,10 +258,10 @@ def test_plot_draws_the_key(keyed, tmp_path, monkeypatch):
     assert "100% alike" in out.read_text(encoding="utf-8")
 
 
-def test_plot_says_what_is_wrong(keyed, small_guide, tmp_path, monkeypatch):
+def test_plot_says_what_is_wrong(keyed, flat_guide, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for arguments, message in (
-        ((small_guide.folder, "key"), "--key relaxed"),
+        ((flat_guide.folder, "key"), "--key relaxed"),
         ((keyed, "key", "--out", tmp_path), "is a folder"),
         ((keyed, "key", "--levels", 0), "levels of plot_key must be"),
         ((keyed, "key", "--beside", tmp_path), "is not a guide"),

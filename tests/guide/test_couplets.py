@@ -139,9 +139,9 @@ def test_a_guide_tells_the_way_of_an_image(keyed, blobs):
     assert Guide.open(keyed.folder).couplets == keyed.couplets
 
 
-def test_a_flat_key_has_no_couplets(small_guide, blobs):
-    assert small_guide.couplets == ()
-    assert small_guide.identify(blobs[0][:1])[0].path is None
+def test_a_flat_key_has_no_couplets(flat_guide, blobs):
+    assert flat_guide.couplets == ()
+    assert flat_guide.identify(blobs[0][:1])[0].path is None
 
 
 @given(st.integers(0, 10_000))

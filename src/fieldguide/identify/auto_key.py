@@ -127,14 +127,14 @@ def choose_key(
 
     def train(tree: TreeKey, plan: AnyPlan) -> None:
         tree._train_plan(problems, index, plan)
-        candidates.append((tree, next(p for p in tree.points_ if p.tolerance == tree.tolerance_)))
-        tried.append(Tried(type(tree).__name__, tuple(tree.points_), tree.points_[0].evaluations))
+        candidates.append((tree, next(p for p in tree._points if p.tolerance == tree.tolerance_)))
+        tried.append(Tried(type(tree).__name__, tuple(tree._points), tree._points[0].evaluations))
 
     train(relaxed, _plan(relaxed, flat, problems, index))
     if take()[1].evaluations > ROOM * measure_entropy(index):
         plan = _plan(attention, flat, problems, index)
         way = plan.mean_way()
-        if way < relaxed.points_[0].evaluations:
+        if way < relaxed._points[0].evaluations:
             train(attention, plan)
         else:
             tried.append(Tried(type(attention).__name__, (), way))

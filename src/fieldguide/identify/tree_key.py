@@ -124,9 +124,6 @@ class TreeKey(Key):
         Of held-out rows, ascending; see :mod:`fieldguide.identify.back_off`.
     held_out_ : HeldOut or None
         What the key says of training rows when their fold is left out.
-    points_ : list of OperatingPoint
-        What each tolerance that "auto" tried costs and names rightly, on those rows; [] where it
-        tried none. It is not saved.
     """
 
     _fitted: ClassVar = {
@@ -396,7 +393,7 @@ class TreeKey(Key):
         self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
         self.doubts_, self.rank_doubts_ = (np.empty(0, dtype=np.float32) for _ in range(2))
         self.confidence_: SigmoidCalibration | None = None
-        self.points_: list[OperatingPoint] = []
+        self._points: list[OperatingPoint] = []
         self.tolerance_ = 1.0 if self.tolerance == "auto" else float(self.tolerance)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
@@ -485,15 +482,15 @@ class TreeKey(Key):
         labels: np.ndarray,
     ) -> float:
         """Return the tolerance that the wanted cost or accuracy asks for, on held-out rows."""
-        self.points_ = self._measure_points(parts, margins, labels)
-        if self.max_cost is not None and self.points_[0].share > self.max_cost:
+        self._points = self._measure_points(parts, margins, labels)
+        if self.max_cost is not None and self._points[0].share > self.max_cost:
             warnings.warn(
                 f"max_cost={self.max_cost:g} of {type(self).__name__} cannot be met: the nodes "
-                f"alone cost {self.points_[0].share:.3f} of one-vs-all.",
+                f"alone cost {self._points[0].share:.3f} of one-vs-all.",
                 FieldguideWarning,
                 stacklevel=5,
             )
-        chosen = self.points_[choose_point(self.points_, self.max_loss, self.max_cost)].tolerance
+        chosen = self._points[choose_point(self._points, self.max_loss, self.max_cost)].tolerance
         assert chosen is not None
         return chosen
 

@@ -57,8 +57,9 @@ def path_lines(guide: "Guide", path: KeyPath, answer: str) -> list[str]:
     for step in path.steps:
         couplet = guide.couplets[step.couplet - 1]
         minus, plus = few(couplet.minus, couplet.to_minus), few(couplet.plus, couplet.to_plus)
-        side = f"+ like {plus}, not {minus}" if step.margin > 0 else f"− like {minus}, not {plus}"
-        side = f"{side[0]} {words}: {side[2:]}" if (words := word_step(step)) else side
+        sign, taken, left = ("+", plus, minus) if step.margin > 0 else ("−", minus, plus)
+        words = word_step(step)
+        side = f"{sign} {words}: like {taken}" if words else f"{sign} like {taken}, not {left}"
         close = ", a close call" if is_close_call(step.probability) else ""
         lines.append(f"{step.couplet} {side} ({percent(step.probability)}{close})")
     return [*lines, word_path(path, answer, guide.shown_name)]

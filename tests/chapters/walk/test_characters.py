@@ -4,13 +4,17 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fieldguide.chapters.walk.characters import APART, part_pairs, read_characters
+
+pytest.importorskip("fieldguide.chapters.marks")
 
 from fieldguide.chapters.marks.choosing import deal_folds
 from fieldguide.chapters.marks.model import Marks
 from fieldguide.chapters.marks.pool import Column, Pool
-from fieldguide.chapters.walk.characters import APART, part_pairs, read_characters
 
 N_EACH = 10
 

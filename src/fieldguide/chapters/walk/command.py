@@ -99,7 +99,7 @@ def _write_printed(guide: Path, out: Path) -> None:
     from fieldguide.guide import Guide
 
     check_target(out, "--print", is_printed_key)
-    if out.suffix.lower() not in SUFFIXES:
+    if out.suffix and out.suffix.lower() not in SUFFIXES:
         raise FieldguideError(
             f"{str(out)!r} ends neither in .html nor in .txt; give --print one of these names."
         )

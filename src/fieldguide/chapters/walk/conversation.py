@@ -63,7 +63,7 @@ class Conversation:
             if self.walk.is_decided and not is_offered and self._chosen is None:
                 is_offered = True
                 first = self._name_kinds(self.walk.rank_kinds()[:1])
-                say(f"It is {first}. Go on to be surer? (y or n)")
+                say(f"Most likely: {first}. Go on to be surer? (y or n)")
                 typed = _fold(read_line())
                 if typed in ("n", "no", "quit", ""):
                     return
@@ -123,7 +123,7 @@ class Conversation:
         if not is_all_asked and not self.walk.answers:
             return
         if len(ranked) == 1:
-            say(f"Most likely it is {self._name_kinds(ranked)}.")
+            say(f"Most likely: {self._name_kinds(ranked)}.")
             return
         most = self._name_kinds(ranked[:MOST_LEFT])
         more = f" and {count(len(ranked) - MOST_LEFT, 'kind')} more"

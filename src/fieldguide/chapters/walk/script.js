@@ -243,8 +243,8 @@
     var first = table.kinds[order[0]], isEnd = false, hint = "", title;
     if (chosen === null && !goesOn && belief[order[0]] >= table.enough) {
       isEnd = true;
-      title = "It is " + first.shown;
-      hint = "Probability " + percent(belief[order[0]]) + ".";
+      title = capital(first.shown);
+      hint = "Most likely, with a probability of " + percent(belief[order[0]]) + ".";
       asked = null;
     } else if (asked === null) {
       title = "Nothing is left to ask that would tell more";

@@ -114,22 +114,22 @@ def tells_apart(sides: np.ndarray, known: np.ndarray, new: np.ndarray) -> bool:
 
 def table(result: dict) -> str:
     lines = [
-        "| data | words | split by words | accuracy | evaluations | couplets that a word tells "
-        "apart | of 4 and more kinds | nodes | accuracy apart |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "Without words, with them, and how far they are apart.",
+        "",
+        "| data | words | accuracy | evaluations | couplets that a word tells apart "
+        "| of 4 and more kinds | nodes |",
+        "|---|---|---|---|---|---|---|",
     ]
     rows = result["rows"]
     for data, words in dict.fromkeys((row["data"], row["words"]) for row in rows):
-        of_both = {
-            method: [
-                r for r in rows if (r["data"], r["words"], r["method"]) == (data, words, method)
-            ]
-            for method in (WITHOUT, WITH)
-        }
-        pairs = zip(of_both[WITH], of_both[WITHOUT], strict=True)
-        apart = interval([one["accuracy"] - other["accuracy"] for one, other in pairs])
-        for method, some in of_both.items():
-            cells = [interval([row[what] for row in some]) for what in FIGURES]
-            cells.append(apart if method == WITH else "")
-            lines.append(f"| {data} | {words} | {method} | " + " | ".join(cells) + " |")
+        some = [row for row in rows if (row["data"], row["words"]) == (data, words)]
+        cells = []
+        for figure in FIGURES:
+            without, with_words = (
+                np.array([row[figure] for row in some if row["method"] == method])
+                for method in (WITHOUT, WITH)
+            )
+            apart = interval((with_words - without).tolist())
+            cells.append(f"{without.mean():.3f}, {with_words.mean():.3f} ({apart})")
+        lines.append(f"| {data} | {words} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

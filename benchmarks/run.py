@@ -69,6 +69,7 @@ PROBLEMS = (
     "marks",
     "unknown",
     "key_choice",
+    "key_words",
     "empty_pictures",
     "walks",
 )

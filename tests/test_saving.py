@@ -127,6 +127,7 @@ MODELS = {
     "regions of sparse": (RegionSelector("hellinger", C="cv", n_folds=2), "sparse bags"),
     "relaxed": (RelaxedHierarchyClassifier(rho=0.9, max_loss=0.2, tolerance="auto"), "rows"),
     "relaxed by name": (RelaxedHierarchyClassifier(n_starts=1, random_state=np.int64(4)), "frame"),
+    "relaxed in words": (RelaxedHierarchyClassifier(words=np.eye(4)[:, :3]), "rows"),
     "subjects": (SubjectFinder(cut=0.3, n_rounds=1), "maps"),
     "looks": (FeatureStack("closer+color", n_landmarks=5, n_jobs=1), "images"),
     "space-time": (SpaceTimeWords(4, sizes=((12, 4),), step_px=6, n_iter=3), "clips"),

@@ -200,6 +200,14 @@ def build(
             show_default=False,
         ),
     ] = None,
+    key_words: Annotated[
+        bool,
+        typer.Option(
+            "--key-words",
+            help="Of splits of the key 'auto' or 'relaxed' that are about as good, take the one "
+            "that a word tells apart best.",
+        ),
+    ] = False,
     tree: Annotated[
         str,
         typer.Option(
@@ -244,6 +252,7 @@ def build(
             kernel=kernel,
             key_cost=key_cost,
             key_loss=key_loss,
+            key_words=key_words,
             tree=tree,
             marks=marks,
             embedder=embedder,

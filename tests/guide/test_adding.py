@@ -19,6 +19,7 @@ from fieldguide.guide.owner import open_owned
 
 PLAIN = {"features": "deep", "marks": False, "n_jobs": 1}
 TREE = {**PLAIN, "key": "attention"}
+WORDED = {**PLAIN, "key": "relaxed", "key_words": True}
 
 
 def draw_more(seed=0, n_per_kind=8, size_px=72):
@@ -169,13 +170,14 @@ def test_a_killed_add_leaves_the_guide_and_goes_on(guide, added, first, more, st
 
 
 def test_any_other_key_is_trained_again(folder, more, merged, tmp_path):
-    guide = Guide.build(merged.parent / "merged", tmp_path / "fresh", **PLAIN, key="relaxed")
+    guide = Guide.build(merged.parent / "merged", tmp_path / "fresh", **WORDED)
     shutil.rmtree(merged / "ring")
     shutil.rmtree(merged / "dots")
-    old = Guide.build(merged, tmp_path / "old", **PLAIN, key="relaxed", title="merged")
+    old = Guide.build(merged, tmp_path / "old", **WORDED, title="merged")
     shutil.rmtree(merged)
     grown = old.add(more, n_jobs=2)
     mine, its = contents(grown.folder), contents(guide.folder)
+    assert its["info"]["settings"]["key_words"]
     because = mine["info"].pop("growth")["because"]
     assert because == (
         "The key was trained again: RelaxedHierarchyClassifier cannot learn kinds without that, "

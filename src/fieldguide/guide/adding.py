@@ -80,6 +80,7 @@ def add_to_guide(
         kernel=info["settings"].get("kernel", "linear"),
         key_cost=info["settings"].get("key_cost"),
         key_loss=info["settings"].get("key_loss"),
+        key_words=info["settings"].get("key_words", False),
         tree=info["tree"]["asked"],
         marks=info["settings"].get("marks", True),
         adds_to=info["edition"],

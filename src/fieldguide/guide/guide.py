@@ -110,6 +110,7 @@ class Guide:
         kernel: str = "linear",
         key_cost: float | None = None,
         key_loss: float | None = None,
+        key_words: bool = False,
         tree: str = "auto",
         marks: bool = True,
         n_jobs: int = -1,
@@ -147,6 +148,9 @@ class Guide:
         key_cost, key_loss : float, optional
             The largest share of one-vs-all's cost that a tree key may have, or what it may lose in
             held-out accuracy, one standard error included.
+        key_words : bool
+            Of splits of the relaxed hierarchy that are about as good, take the one that a word
+            tells apart best; goes with the keys "auto" and "relaxed".
         tree : {"auto", "attribute", "bernoulli", "agglomerative"}
             How the tree in words is grown: by the Attribute Tree Process, by FBLM, or by
             clustering; see :mod:`fieldguide.describe`. "auto" is attribute, unless there are too
@@ -171,6 +175,7 @@ class Guide:
             kernel=kernel,
             key_cost=key_cost,
             key_loss=key_loss,
+            key_words=key_words,
             tree=tree,
             marks=marks,
         )

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._saving import Estimator, unpack
+from fieldguide.features import AttributeMatrix
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.familiarity import find_least_subject, find_threshold
 from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
 from fieldguide.guide.key_growth import grow_key, save_plan
+from fieldguide.guide.tree_evidence import MEASURED, WRITTEN
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import Choice, HeldOut
 from fieldguide.metrics import measure_reliability
@@ -62,6 +65,7 @@ def build(work: Workspace) -> None:
         "key_asked": work.settings.key,
         "key_cost": work.settings.key_cost,
         "key_loss": work.settings.key_loss,
+        "key_words": work.settings.key_words,
         "kernel": work.settings.kernel,
         "key_C": None if key is None else key.C_,
     }
@@ -77,7 +81,10 @@ def train_key(
     said = Answers(None, [None] * n, [None] * n)
     if len(np.unique(y)) < 2:
         return None, said
-    choice = fit_key(X[labelled], y, work.settings)
+    shares = None
+    if work.settings.key_words:
+        shares = share_words(work.built[words.NAME].matrix, labelled, y)
+    choice = fit_key(X[labelled], y, work.settings, shares)
     key = choice.key
     held_out = key.held_out_
     if held_out is not None:
@@ -90,6 +97,18 @@ def train_key(
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
     return choice, said._replace(key=key)
+
+
+def share_words(matrix: AttributeMatrix, rows: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return how often each kind shows each word of its subject; None where there are no words.
+
+    ``rows`` are the specimens with a kind, and ``y`` are their kinds.
+    """
+    columns = [j for j, source in enumerate(matrix.sources) if source in (*WRITTEN, *MEASURED)]
+    if not columns:
+        return None
+    shows = matrix.scores[rows][:, columns] >= YES  # nothing that is not known is shown
+    return np.stack([shows[y == kind].mean(axis=0) for kind in np.unique(y)])
 
 
 def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[str, Any]:

@@ -35,12 +35,13 @@ KEYS: dict[str, Any] = {
     "confusion": ConfusionTreeClassifier,
     "dag": DAGSVMClassifier,
 }
+WORDED = (AUTO, "relaxed")  # that can prefer splits which a word tells apart
 KERNELS = (
     *("linear", "chi2", "intersection", "jensen_shannon", "hellinger", "rbf"),
     "exponential_chi2",
 )
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
-_OWN = ("n_jobs", "random_state", "kernel")  # that a guide says by itself
+_OWN = ("n_jobs", "random_state", "kernel", "words")  # that a guide says by itself
 _WORDS = {"none": None, "true": True, "false": False}
 
 
@@ -92,6 +93,11 @@ def check_key(settings: Settings) -> None:
             f"--key-cost and --key-loss go with a key that has a list to shorten: auto or a tree; "
             f"{spec.name!r} asks every function it has."
         )
+    if settings.key_words and spec.name not in WORDED:
+        raise GuideError(
+            f"--key-words goes with a key whose splits are chosen among several: auto or relaxed; "
+            f"got {spec.name!r}."
+        )
     if spec.name != AUTO:
         make_key(settings).check_arguments()
 
@@ -103,13 +109,23 @@ def make_key(settings: Settings) -> Any:
     return KEYS[spec.name](**given, n_jobs=settings.n_jobs, random_state=settings.seed)
 
 
-def fit_key(X: np.ndarray, y: np.ndarray, settings: Settings) -> Choice:
-    """Return the fitted key of a guide, and which were tried."""
+def fit_key(
+    X: np.ndarray, y: np.ndarray, settings: Settings, words: np.ndarray | None = None
+) -> Choice:
+    """Return the fitted key of a guide, and which were tried.
+
+    ``words`` is how often each kind shows each word, (n_kinds, n_words), for ``key_words``.
+    """
     spec = read_spec(settings.key)
     if spec.name != AUTO:
-        return Choice(make_key(settings).fit(X, y), None, ())
+        key = make_key(settings)
+        if words is not None:
+            key.set_params(words=words)
+        return Choice(key.fit(X, y), None, ())
     given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
-    return choose_key(X, y, **given, n_jobs=settings.n_jobs, random_state=settings.seed)
+    return choose_key(
+        X, y, **given, n_jobs=settings.n_jobs, random_state=settings.seed, words=words
+    )
 
 
 def _limits(settings: Settings) -> dict[str, float]:

@@ -32,6 +32,7 @@ class Settings:
     kernel: str = "linear"
     key_cost: float | None = None
     key_loss: float | None = None
+    key_words: bool = False
     tree: str = "auto"
     marks: bool = True
     recipe: str | None = None  # of the demonstration: which code drew it

@@ -62,6 +62,7 @@ def choose_key(
     max_cost: float | None = None,
     n_jobs: int = 1,
     random_state: Any = 0,
+    words: Any = None,
 ) -> Choice:
     """Return the cheapest of the keys that is about as good as one-vs-all.
 
@@ -75,6 +76,8 @@ def choose_key(
         What may be lost against one-vs-all, or spent, as of
         :class:`~fieldguide.identify.RelaxedHierarchyClassifier`; by default half a point
         of accuracy may be lost, or half a standard error of one-vs-all's own where that is more.
+    words : array of shape (n_classes, n_words), optional
+        Of the relaxed hierarchy.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def choose_key(
         "max_cost": max_cost,
     }
     flat = OneVsAllClassifier(**shared)
-    relaxed = RelaxedHierarchyClassifier(**shared, **limits, rho=_RHO)
+    relaxed = RelaxedHierarchyClassifier(**shared, **limits, rho=_RHO, words=words)
     attention = AttentionTreeClassifier(**shared, **limits, max_columns=_COLUMNS)
     for key in (flat, relaxed, attention):
         key.check_arguments()

@@ -10,6 +10,10 @@ and the colours for a given hyperplane are found exactly (:mod:`fieldguide.ident
 Neither raises the objective. Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand,
 the function of the node is trained again with the loss of the other functions of the key.
 
+With ``words`` some colourings to start from are those of a word, and of all colourings on the way
+whose objectives are about equal the one is taken whose sides a word tells apart best
+(:mod:`fieldguide.identify.worded_split`).
+
 =====  =======================================================================
 ξ⁺ ξ⁻  max(0, 1 − f(x)), max(0, 1 + f(x)): slack on the right, on the left
 ρ      reward of a row that takes part: large ρ is fast, small ρ is accurate
@@ -20,7 +24,8 @@ Reference: T. Gao, D. Koller, "Discriminative learning of relaxed hierarchy for 
 recognition", ICCV (2011).
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,10 +34,15 @@ from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.coloring import class_costs, color_classes
 from fieldguide.identify.growing import Classes, Plan, Split, grow
 from fieldguide.identify.tree_key import TreeKey
+from fieldguide.identify.worded_split import check_words, color_by_words, measure_apart
 from fieldguide.svm import Problems, Question, Trained
 
 _MAX_TURNS = 20
 _GROWING_TOL = 1e-2  # colours need no exact hyperplane
+_WORD_STARTS = 2
+# Times C, for each row: objectives that are about equal. Of 0, 0.01, 0.03, 0.1 and 0.3, on other
+# splits than the figures of docs/keys.md.
+_WORD_SLACK = 0.03
 
 
 class RelaxedHierarchyClassifier(TreeKey):
@@ -52,6 +62,9 @@ class RelaxedHierarchyClassifier(TreeKey):
     max_nodes : int
         The most nodes, unless the classes need more. Where classes that go both ways would take
         the graph beyond, none does from there on, and a warning says so.
+    words : array of shape (n_classes, n_words), optional
+        How often each class shows each of some words, classes in the order of ``np.unique(y)``. Of
+        splits that are about as good, the one is taken that a word tells apart best.
     C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
 n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
@@ -65,6 +78,8 @@ n_trees, n_jobs, random_state
     >>> key.predict(np.eye(4)).tolist()
     ['a', 'b', 'c', 'd']
     """
+
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "words")
 
     def __init__(
         self,
@@ -86,11 +101,13 @@ n_trees, n_jobs, random_state
         n_trees: int = 1,
         n_jobs: int = 1,
         random_state: Any = 0,
+        words: Any = None,
     ) -> None:
         self.rho = rho
         self.balance = balance
         self.n_starts = n_starts
         self.max_nodes = max_nodes
+        self.words = words
         super().__init__(
             *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
             *(max_classes, budget, n_trees, n_jobs, random_state),
@@ -103,12 +120,17 @@ n_trees, n_jobs, random_state
         check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
         if self.balance is not None:
             check_number(owner, "balance", self.balance, 0, 10**7, integer=True)
+        if self.words is not None:
+            check_words(owner, self.words)
 
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
         loose = problems.changed(tol=max(problems.tol, _GROWING_TOL), n_jobs=1)
-        painter = Painter(loose, index, len(self.classes_), C, self.rho, self.balance, tree)
+        n_classes, words = len(self.classes_), None
+        if self.words is not None:
+            words = check_words(type(self).__name__, self.words, n_classes)
+        painter = Painter(loose, index, n_classes, C, self.rho, self.balance, tree, words)
         plan, is_capped = grow(
-            len(self.classes_),
+            n_classes,
             lambda classes: painter.split(classes, self.n_starts),
             painter.force,
             max_nodes=self.max_nodes,
@@ -138,9 +160,10 @@ class Painter:
         rho: float,
         balance: int | None,
         tree: int = 0,
+        words: np.ndarray | None = None,
     ) -> None:
         self._problems, self._C, self._rho = problems, C, rho
-        self._balance, self._tree = balance, tree
+        self._balance, self._tree, self._words = balance, tree, words
         self._members = [np.flatnonzero(index == c) for c in range(n_classes)]
         self._distance = problems.mean_distances(index, n_classes)
 
@@ -148,7 +171,10 @@ class Painter:
         """Return the best colouring over several starts."""
         if len(classes) == 2:
             return Split(np.array([-1, 1], dtype=np.int8))
-        paintings = [self.paint(classes, start) for start in self._starts(classes, n_starts)]
+        starts = self._starts(classes, n_starts)
+        if self._words is not None:
+            return Split(self._choose_worded(classes, starts, self._words[list(classes)]))
+        paintings = [self.paint(classes, start) for start in starts]
         return Split(min(paintings, key=lambda painting: painting.objective).colors)
 
     def force(self, classes: Classes) -> Split:
@@ -157,10 +183,13 @@ class Painter:
 
     def paint(self, classes: Classes, colors: np.ndarray) -> Painting:
         """Alternate hyperplane and colours until a colouring comes back."""
+        return min(self._alternate(classes, colors), key=lambda painting: painting.objective)
+
+    def _alternate(self, classes: Classes, colors: np.ndarray) -> Iterator[Painting]:
+        """Yield each colouring on the way with the hyperplane that it was found for."""
         rows = np.concatenate([self._members[c] for c in classes])
         owner = np.repeat(np.arange(len(classes)), [len(self._members[c]) for c in classes])
-        balance = self._balance if self._balance is not None else max(1, len(classes) // 10)
-        best: Painting | None = None
+        balance = self._find_balance(len(classes))
         seen: set[bytes] = set()
         trained: Trained | None = None
         for _ in range(_MAX_TURNS):
@@ -176,12 +205,25 @@ class Painter:
             penalty = 0.5 * float(beta @ margin)
             colors = color_classes(cost_minus, cost_plus, balance)
             cost = cost_minus[colors < 0].sum() + cost_plus[colors > 0].sum()
-            if best is None or penalty + cost < best.objective:
-                best = Painting(colors, penalty + float(cost))
+            yield Painting(colors, penalty + float(cost))
             if colors.tobytes() in seen:
                 break
-        assert best is not None
-        return best
+
+    def _choose_worded(
+        self, classes: Classes, starts: list[np.ndarray], words: np.ndarray
+    ) -> np.ndarray:
+        """Return the colours that a word tells apart best, of those that are about the best."""
+        starts = [*starts, *color_by_words(words, _WORD_STARTS)]
+        paintings = [p for start in starts for p in self._alternate(classes, start)]
+        n_rows = sum(len(self._members[c]) for c in classes)
+        most = min(p.objective for p in paintings) + _WORD_SLACK * self._C * n_rows
+        return max(
+            (p for p in paintings if p.objective <= most),
+            key=lambda p: (measure_apart(words, p.colors), -p.objective),
+        ).colors
+
+    def _find_balance(self, n_classes: int) -> int:
+        return self._balance if self._balance is not None else max(1, n_classes // 10)
 
     def _costs(
         self, margin: np.ndarray, owner: np.ndarray, n: int

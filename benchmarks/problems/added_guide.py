@@ -24,7 +24,7 @@ from PIL import Image
 from benchmarks.problems.guide_tree import look_at_collections
 from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
-from fieldguide.guide.key import KEY_C
+from fieldguide.guide.key_choice import KEY_C
 from fieldguide.identify import AttentionTreeClassifier
 from fieldguide.metrics import mean_class_accuracy
 

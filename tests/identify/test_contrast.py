@@ -111,6 +111,8 @@ def test_on_a_shortlist_it_is_the_difference_of_the_functions_that_decided(rows)
             told = scores[found.winner] - scores[found.rival]
             assert found.evaluate(x) == pytest.approx(told, abs=1e-4)
             assert told > 0
+        asked = contrast_classes(key, x, winner=int(scores.argmin()))  # no kind of the walk
+        assert asked is not None
     assert n_found > 0.2 * len(X)
 
 

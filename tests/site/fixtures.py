@@ -104,6 +104,7 @@ class StandInGuide:
             if names
             else f"{len(places):,} pictures without labels, parted by the words that they share."
         )
+        self.growth = ""
         self.verdict = "The key names 89.3% of held-out specimens rightly."
         self.about = {
             "created": "2026-11-15T08:30:00Z",
@@ -420,8 +421,8 @@ def specimens():
 
 @pytest.fixture(scope="session")
 def guide(specimens, build_once):
-    """A small guide, built as any other."""
-    return build_once("drawn", specimens, features="looks")
+    """A small guide with a flat key, else built as any other."""
+    return build_once("drawn", specimens, features="looks", key="ova")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import build_guide, check_target
 from fieldguide.guide.catalogue import Catalogue
-from fieldguide.guide.key import KEYS
+from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.measure import Measured
 from fieldguide.guide.owner import Owned, open_owned
 from fieldguide.guide.rows import open_stack

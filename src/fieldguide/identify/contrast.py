@@ -2,8 +2,9 @@
 
     flat, one-vs-all    f_a − f_b
     flat, one-vs-one    the function of the pair
-    a decision graph    the function of the node where the walk of the row leaves b behind;
-                        f_a − f_b where both are on the shortlist, whose functions decide
+    a decision graph    the function of the node where the walk of the row leaves b behind
+    with a shortlist    f_a − f_b where both are on it, since these decide; else that node; else,
+                        where the walk does not lead to a, f_a − f_b, which would decide
 
 A linear function of a row is a sum over its columns. What a column adds to the decision is exact,
 and where columns are sums over places of a picture, so is what a place adds.
@@ -61,8 +62,8 @@ def contrast_classes(
     Returns
     -------
     Contrast, or None
-        None where no one linear function decides: with another kernel, and in a graph when the
-        walk of the row does not lead to the winner, or ends with both.
+        None where no one linear function decides: with another kernel, and in a graph without a
+        shortlist when the walk of the row does not lead to the winner, or ends with both.
 
     Examples
     --------
@@ -133,32 +134,32 @@ def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:
 
 
 def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
-    listed = _contrast_on_list(key, row, winner, rival)
-    if listed is not None:
-        return listed
-    decided = None
+    has_list = key.search == "shortlist"
+    if has_list and _is_listed(key, row, winner, rival):
+        return _contrast_flat(key, winner, rival)
+    decided, is_reached = None, True
     for step in trace_path(key, row):
         lost = step.right if step.side == LEFT else step.left
-        if winner in lost:
-            return None
+        is_reached &= winner not in lost
         if rival in lost and decided is None:
             decided = step
-    if decided is None:
-        return None
+    if not is_reached or decided is None:
+        return _contrast_flat(key, winner, rival) if has_list else None
     node, coef, intercept = next(f for f in contrast_steps(key, row) if f.node == decided.node)
     return Contrast(winner, rival, coef, intercept, node)
 
 
-def _contrast_on_list(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
-    """Return the difference of two one-vs-all functions; None where one was not asked."""
-    if key.search != "shortlist":
-        return None
-    n_nodes, functions = key.graph_.n_nodes, key.graph_.functions
-    asked = key.decision_path(row)[[0], n_nodes:].toarray()[0]
-    if not (asked[winner] and asked[rival]):
-        return None
-    coef = functions.coef[[n_nodes + winner, n_nodes + rival]].astype(np.float64)
-    intercept = functions.intercept[[n_nodes + winner, n_nodes + rival]].astype(np.float64)
+def _is_listed(key: Any, row: np.ndarray, winner: int, rival: int) -> bool:
+    """Whether the one-vs-all functions of two classes were both asked about a row."""
+    asked = key.decision_path(row)[[0], key.graph_.n_nodes :].toarray()[0]
+    return bool(asked[winner] and asked[rival])
+
+
+def _contrast_flat(key: Any, winner: int, rival: int) -> Contrast:
+    """Return the difference of the one-vs-all functions that a graph holds for its shortlist."""
+    places = key.graph_.n_nodes + np.array([winner, rival])
+    coef = key.graph_.functions.coef[places].astype(np.float64)
+    intercept = key.graph_.functions.intercept[places].astype(np.float64)
     return Contrast(winner, rival, coef[0] - coef[1], float(intercept[0] - intercept[1]))
 
 

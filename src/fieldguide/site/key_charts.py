@@ -103,8 +103,8 @@ def draw_reliability(key: dict[str, Any]) -> Chart | None:
         x, y = axes.place(sure, right)
         title = f"said {percent(sure)}, right {percent(right)} of {n:.0f}"
         lines.append(
-            f'<circle class="chart-bin" cx="{x}" cy="{y}" r="{2.5 + 6.5 * (n / most) ** 0.5:.1f}">'
-            f"<title>{escape(title)}</title></circle>"
+            f'<g class="chart-bin"><title>{escape(title)}</title>'
+            f'<circle cx="{x}" cy="{y}" r="{2.5 + 6.5 * (n / most) ** 0.5:.1f}"/></g>'
         )
     said = (
         "How often held-out answers are right, by how sure they were; larger dots are more "

@@ -49,7 +49,7 @@ def folder(squares, tmp_path_factory):
 @pytest.fixture(scope="module")
 def guide(folder, tmp_path_factory):
     return Guide.build(
-        folder, tmp_path_factory.mktemp("guides") / "guide", n_jobs=1, features="looks"
+        folder, tmp_path_factory.mktemp("guides") / "guide", n_jobs=1, features="looks", key="ova"
     )
 
 

@@ -19,6 +19,9 @@ from fieldguide.guide import Guide
 from fieldguide.guide.views import Kind
 
 
+SETTINGS = {"features": "looks", "key": "ova"}
+
+
 def draw(colour, corner, seed):
     """Return a noisy grey picture with a square of a colour in one of four corners."""
     rng = np.random.default_rng(seed)
@@ -48,9 +51,8 @@ def folder(squares, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def guide(folder, tmp_path_factory):
-    return Guide.build(
-        folder, tmp_path_factory.mktemp("guides") / "guide", n_jobs=1, features="looks", key="ova"
-    )
+    out = tmp_path_factory.mktemp("guides") / "guide"
+    return Guide.build(folder, out, n_jobs=1, **SETTINGS)
 
 
 def test_the_mark_is_where_it_was_drawn(guide, squares):
@@ -106,13 +108,13 @@ def test_a_new_image_is_located(guide):
 @pytest.mark.parametrize("after", [0, 9])
 def test_a_killed_build_goes_on_to_the_same_guide(folder, guide, tmp_path, after):
     step = "finding what decides"
-    check_killed_build(folder, guide, tmp_path / "guide", step, after, step, features="looks")
+    check_killed_build(folder, guide, tmp_path / "guide", step, after, step, **SETTINGS)
 
 
 def test_a_second_build_keeps_the_places(guide, folder, tmp_path):
     steps = []
     before = contents(guide.folder)
-    Guide.build(folder, guide.folder, progress=lambda *now: steps.append(now[0]), features="looks")
+    Guide.build(folder, guide.folder, progress=lambda *now: steps.append(now[0]), **SETTINGS)
     assert "finding what decides" not in steps
     assert contents(guide.folder) == before
 

@@ -18,7 +18,6 @@ from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.views import Kind
 
-
 SETTINGS = {"features": "looks", "key": "ova"}
 
 

@@ -123,7 +123,7 @@ def test_what_is_no_caption_gives_no_words(tmp_path, data):
     path = tmp_path / "a.json"
     path.write_bytes(data)
     started = time.perf_counter()
-    assert read_caption(path) == ()
+    assert read_caption(path).words == ()
     assert time.perf_counter() - started < 2
 
 
@@ -133,20 +133,39 @@ def test_long_files_are_cut(tmp_path):
         " ".join(f"word{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(600)) * 999
     )
     assert path.stat().st_size > MAX_BYTES
-    assert len(read_caption(path)) == MAX_KEYWORDS
+    assert len(read_caption(path).words) == MAX_KEYWORDS
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"tags": [f"tag {k}" for k in range(9999)]}), encoding="utf-8")
-    assert len(read_caption(path)) == MAX_KEYWORDS
+    assert len(read_caption(path).words) == MAX_KEYWORDS
     path.write_text(json.dumps({"tags": ["a"], "imageData": "A" * MAX_BYTES}), encoding="utf-8")
-    assert read_caption(path) == ()
+    assert read_caption(path).words == ()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_of_common_programs_are_read(tmp_path, encoding):
     path = tmp_path / "a.txt"
     path.write_text("Bläßhuhn", encoding=encoding)
-    assert read_caption(path) == ("bläßhuhn",)
+    assert read_caption(path).words == ("bläßhuhn",)
 
 
 def test_a_file_that_is_gone_is_no_caption(tmp_path):
-    assert read_caption(tmp_path / "gone.txt") == ()
+    assert read_caption(tmp_path / "gone.txt").words == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "caption"),
+    [
+        ("a.txt", "A grey heron\nin the reeds.\n", "A grey heron in the reeds."),
+        ("a.txt", "heron, reeds, lake", ""),
+        ("a.txt", "0 0.5 0.5 0.1 0.1", ""),
+        (
+            "a.json",
+            '{"tags": ["heron"], "caption": "In the reeds, at dawn."}',
+            "In the reeds, at dawn.",
+        ),
+        ("a.json", '{"tags": ["heron"]}', ""),
+    ],
+)
+def test_a_sentence_is_kept_as_it_is(tmp_path, name, text, caption):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert read_caption(tmp_path / name).text == caption

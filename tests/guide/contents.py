@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fieldguide.guide.measure import picture_names
 
-VARIES = ("created", "seconds", "key_seconds", "edition", "previous_edition")
+VARIES = ("created", "seconds", "key_seconds", "edition", "previous_edition", "images", "update")
 
 
 def contents(guide: Path) -> dict:

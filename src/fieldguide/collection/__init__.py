@@ -2,5 +2,6 @@
 
 from fieldguide.collection.collection import Collection, Item, to_rgb_array
 from fieldguide.collection.images import Picture, read_picture
+from fieldguide.collection.taken import Taken
 
-__all__ = ["Collection", "Item", "Picture", "read_picture", "to_rgb_array"]
+__all__ = ["Collection", "Item", "Picture", "Taken", "read_picture", "to_rgb_array"]

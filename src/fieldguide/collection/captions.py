@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 MAX_KEYWORDS = 40
 MAX_BYTES = 2**20  # of each source; what lies behind is not read
@@ -45,11 +46,25 @@ _EMPTY = frozenset(
 )
 
 
+class Caption(NamedTuple):
+    """What a file beside a picture says."""
+
+    words: tuple[str, ...] = ()
+    text: str = ""  # the sentence itself; "" where the file is a list of words
+
+
 def clean_word(text: str) -> str:
     """Return a word in lower case without control characters; empty where only they remain."""
     start = " ".join(text.split())[:_MAX_LETTERS].lower()
     shown = "".join(c if c.isprintable() or c in _JOINERS else " " for c in start)
     return " ".join(shown.split()) if shown.strip(" \ufffd") else ""
+
+
+def clean_caption(text: str) -> str:
+    """Return a caption on one line without control characters; "" where it is a list of words."""
+    shown = "".join(c if c.isprintable() or c in _JOINERS else " " for c in text[:_MAX_CAPTION])
+    shown = " ".join(shown.split())
+    return shown if _WORD.search(shown) and _list_entries(text[:_MAX_CAPTION]) is None else ""
 
 
 def caption_words(text: str) -> tuple[str, ...]:
@@ -63,12 +78,18 @@ def caption_words(text: str) -> tuple[str, ...]:
     ('grey heron', 'reeds', 'lake constance')
     """
     text = text[:_MAX_CAPTION]
+    entries = _list_entries(text)
+    found = _content_words(text) if entries is None else entries
+    return tuple(dict.fromkeys(found))[:MAX_KEYWORDS]
+
+
+def _list_entries(text: str) -> list[str] | None:
+    """Return the entries of a text that is a list; None for a sentence."""
     entries = [clean_word(piece).strip(" .") for piece in _PIECES.split(text)]
     entries = [entry for entry in entries if _WORD.search(entry)]
     words = (entry.split() for entry in entries)
     is_list = len(entries) > 1 and all(len(w) <= _MAX_ENTRY and _EMPTY.isdisjoint(w) for w in words)
-    found = entries if is_list else _content_words(text)
-    return tuple(dict.fromkeys(found))[:MAX_KEYWORDS]
+    return entries if is_list else None
 
 
 def _content_words(text: str) -> Iterator[str]:
@@ -95,24 +116,27 @@ def find_captions(paths: Iterable[str], others: Iterable[str]) -> dict[str, list
     return {path: files for path, files in found.items() if files}
 
 
-def read_caption(path: Path) -> tuple[str, ...]:
-    """Return the words of a text or JSON file; none where it is no caption."""
+def read_caption(path: Path) -> Caption:
+    """Return what a text or JSON file says; nothing where it is no caption."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError:
-        return ()
+        return Caption()
     text = _decode(data)
     if path.suffix.lower() != ".json":
-        return caption_words(text)
+        words = caption_words(text)
+        return Caption(words, clean_caption(text) if words else "")
     if len(data) > MAX_BYTES:
-        return ()
+        return Caption()
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return ()
-    words = dict.fromkeys(_read_record(value))
-    return tuple(words)[:MAX_KEYWORDS]
+        return Caption()
+    fields = _read_fields(value)
+    words = tuple(dict.fromkeys(_read_record(fields)))[:MAX_KEYWORDS]
+    texts = (text for name in _TEXTS for text in _texts(fields.get(name)))
+    return Caption(words, next(filter(None, map(clean_caption, texts)), ""))
 
 
 def _decode(data: bytes) -> str:
@@ -126,10 +150,13 @@ def _decode(data: bytes) -> str:
     return "" if "\0" in text else text
 
 
-def _read_record(value: object) -> Iterator[str]:
+def _read_fields(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
-        return
-    fields = {str(name).lower(): field for name, field in value.items()}
+        return {}
+    return {str(name).lower(): field for name, field in value.items()}
+
+
+def _read_record(fields: Mapping[str, object]) -> Iterator[str]:
     for name in (*_LISTS, *_TEXTS):
         for text in _texts(fields.get(name)):
             if name in _TEXTS:

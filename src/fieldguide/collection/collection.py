@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._check import check_choice
-from fieldguide.collection.captions import find_captions, read_caption
+from fieldguide.collection.captions import Caption, find_captions, read_caption
 from fieldguide.collection.folder import (
     Sidecar,
     count_types,
@@ -24,9 +24,16 @@ from fieldguide.collection.folder import (
     list_files,
     read_sidecar,
 )
-from fieldguide.collection.images import MAX_PIXELS, Picture, read_file, read_picture
+from fieldguide.collection.images import (
+    MAX_PIXELS,
+    Picture,
+    read_file,
+    read_header,
+    read_picture,
+)
 from fieldguide.collection.layout import KIND_RULES, choose_kinds
-from fieldguide.errors import CollectionError
+from fieldguide.collection.taken import Taken
+from fieldguide.errors import CollectionError, UnreadableImageError
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class Item:
     kind: str | None = None
     keywords: tuple[str, ...] = ()  # of the sidecar and of captions beside it
     stamp: str = ""  # changes when the file does
+    caption: str = ""  # the owner's sentence in a file beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +149,12 @@ class Collection:
         others = dict.fromkeys(files)
         for path in named:
             del others[path]
-        words, used = _read_captions(root, named, others)
+        said, used = _read_captions(root, named, others)
         layout = choose_kinds(named, kinds)
+        beside = [said.get(path, Caption()) for path in named]
         items = [
-            Item(path, kind, words.get(path, ()), files[path])
-            for path, kind in zip(named, layout.kinds, strict=True)
+            Item(path, kind, caption.words, files[path], caption.text)
+            for path, kind, caption in zip(named, layout.kinds, beside, strict=True)
         ]
         made = cls(
             _name_of(root),
@@ -246,6 +255,28 @@ class Collection:
         picture = read_picture(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
         return picture, _digest(data)
 
+    def taken(self, i: int) -> Taken | None:
+        """Return when and where image ``i`` was taken, without decoding it; None for a file that
+        cannot be opened."""
+        if self._arrays is not None:
+            return Taken()
+        assert self.folder is not None
+        try:
+            return read_header(read_file(self.folder / self.items[i].path))
+        except UnreadableImageError:
+            return None
+
+    def digest(self, i: int) -> str | None:
+        """Return the digest of image ``i`` without decoding it; None for a file that cannot be
+        read."""
+        if self._arrays is not None:
+            return _digest(self._arrays[i].tobytes())
+        assert self.folder is not None
+        try:
+            return _digest(read_file(self.folder / self.items[i].path))
+        except UnreadableImageError:
+            return None
+
     def __iter__(self) -> Iterator[np.ndarray]:
         """Decode one image after the other, as uint8 arrays of shape (h, w, 3)."""
         for i in range(len(self)):
@@ -263,15 +294,18 @@ def _name_of(root: Path) -> str:
 
 def _read_captions(
     root: Path, paths: Iterable[str], others: Iterable[str]
-) -> tuple[dict[str, tuple[str, ...]], set[str]]:
-    """Return the words of the captions beside each picture, and the files that gave some."""
+) -> tuple[dict[str, Caption], set[str]]:
+    """Return what is said beside each picture, and the files that gave words."""
     beside = find_captions(paths, others)
     said = {file: read_caption(root / file) for files in beside.values() for file in files}
-    words = {
-        path: tuple(dict.fromkeys(word for file in files for word in said[file]))
+    joined = {
+        path: Caption(
+            tuple(dict.fromkeys(word for file in files for word in said[file].words)),
+            next(filter(None, (said[file].text for file in files)), ""),
+        )
         for path, files in beside.items()
     }
-    return words, {file for file, found in said.items() if found}
+    return joined, {file for file, found in said.items() if found.words}
 
 
 def _digest(data: bytes) -> str:

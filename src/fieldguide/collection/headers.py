@@ -10,6 +10,8 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from fieldguide.errors import UnreadableImageError
 
@@ -17,12 +19,13 @@ MAX_PARTS = 4096  # chunks, segments, tags; files from real life have tens
 MAX_PACKED = 64  # compressed texts and profiles of a PNG, of which Pillow unpacks 1 MB each
 MAX_SCANS = 64  # of a JPEG; encoders write about 10, and each costs 50 ms at 80 megapixels
 MAX_RUN_PIXELS = 8_000_000  # of a BMP with run lengths, which Pillow decodes in Python
-MAX_BLOCKS = 100_000  # of 255 bytes, before the first frame of a GIF
+MAX_BLOCKS = 100_000  # before the first frame of a GIF, and chunks searched for EXIF
 MAX_PADDING = 65_536  # bytes between two segments of a JPEG
 MAX_STRIPS = 100_000  # and tiles of a TIFF: 80 megapixels have 80,000 in tiles of 32 × 32
 MAX_TAG_BYTES = 2**24  # that tags may have in common
 MAX_EXIF_BYTES = 2**20
 
+_EXIF_MARK = b"Exif\0\0"
 # Sizes of the types of TIFF tags, 1 to 18.
 _TYPE_BYTES = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8)
 _FRACTIONS = (5, 10)
@@ -95,27 +98,73 @@ def _count_png(data: bytes) -> None:
             return
 
 
-def _count_jpeg(data: bytes) -> None:
-    """Count the segments before the first scan, and the scans of a file that has several."""
-    start, n_parts, n_layers, exif = 2, 0, 0, []
+def find_exif(data: bytes) -> bytes:
+    """Return the EXIF data of an image file, from its TIFF header on; nothing where it has none.
+
+    A TIFF file is EXIF data itself.
+    """
+    if data.startswith((b"II*\0", b"MM\0*")):
+        return data
+    parts: Iterator[tuple[Any, int, int]] = iter(())
+    if data.startswith(b"\xff\xd8\xff"):
+        parts = _jpeg_segments(data)
+    elif data.startswith(b"\x89PNG\r\n\x1a\n"):
+        parts = islice(_png_chunks(data), MAX_BLOCKS)
+    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        parts = islice(_webp_chunks(data), MAX_BLOCKS)
+    names = (0xE1, b"eXIf", b"EXIF")
+    try:
+        blocks = [data[start:end] for name, start, end in parts if name in names]
+    except UnreadableImageError:  # damaged before its picture begins
+        return b""
+    marked = [block.removeprefix(_EXIF_MARK) for block in blocks if block.startswith(_EXIF_MARK)]
+    return b"".join(marked) or next((b for b in blocks if b[:4] in (b"II*\0", b"MM\0*")), b"")
+
+
+def _webp_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the name of each chunk, and where its content begins and ends."""
+    start = 12
+    while start + 8 <= len(data):
+        name, length = struct.unpack_from("<4sI", data, start)
+        yield name, start + 8, start + 8 + length
+        start += 8 + length + length % 2
+
+
+def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield the marker of each segment up to the first scan, and where its content begins and ends.
+
+    The scan itself is the last, with nothing in it.
+    """
+    start, n_parts = 2, 0
     while found := _JPEG_MARKER.search(data, start):
         if found.start() - start > MAX_PADDING:
             raise UnreadableImageError("damaged or truncated (padding between JPEG segments)")
         marker, start = data[found.start() + 1], found.end()
         if marker == 0xDA:
-            break
+            yield marker, start, start
+            return
         n_parts += 1
         if n_parts > MAX_PARTS:
             raise UnreadableImageError(_too_many("segments", MAX_PARTS))
         if _stands_alone(marker) or start + 2 > len(data):
             continue
+        length = int.from_bytes(data[start : start + 2], "big")
+        yield marker, start + 2, start + length
+        start += length
+
+
+def _count_jpeg(data: bytes) -> None:
+    """Count the segments before the first scan, and the scans of a file that has several."""
+    start, n_layers, exif = 2, 0, []
+    for marker, start, end in _jpeg_segments(data):
+        if marker == 0xDA:
+            break
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # the start of a frame
             is_progressive = marker & 3 == 2
-            n_layers = 0 if is_progressive else int.from_bytes(data[start + 7 : start + 8], "big")
-        length = int.from_bytes(data[start : start + 2], "big")
-        if marker == 0xE1 and data[start + 2 : start + 8] == b"Exif\0\0":
-            exif.append(data[start + 8 : start + length])
-        start += length
+            n_layers = 0 if is_progressive else int.from_bytes(data[start + 5 : start + 6], "big")
+        if marker == 0xE1 and data[start:end].startswith(_EXIF_MARK):
+            exif.append(data[start + len(_EXIF_MARK) : end])
+        start = end
     problem = find_directory_problem(b"".join(exif))
     if problem:
         raise UnreadableImageError(problem)

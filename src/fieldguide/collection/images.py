@@ -36,8 +36,9 @@ from fieldguide.collection.headers import (
     find_directory_problem,
     has_late_metadata,
 )
-from fieldguide.collection.keywords import read_keywords
+from fieldguide.collection.keywords import read_caption_text, read_keywords
 from fieldguide.collection.memory import MemoryBudget, check_cost, estimate_bytes, limit_bytes
+from fieldguide.collection.taken import NOTHING, Taken, read_taken
 from fieldguide.errors import UnreadableImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
@@ -74,12 +75,15 @@ class Picture:
         Size of the upright picture in the file.
     keywords : tuple of str
         The owner's own words, from IPTC, XMP or EXIF.
+    taken : Taken
+        When and where, from EXIF; the owner's caption, from IPTC or XMP.
     """
 
     image: Image.Image
     width: int
     height: int
     keywords: tuple[str, ...] = ()
+    taken: Taken = NOTHING
 
 
 def read_picture(
@@ -120,6 +124,19 @@ def read_picture(
         ) from None
     except Exception as error:  # decoders raise nearly anything on a damaged file
         raise UnreadableImageError(f"damaged or truncated ({_first_line(error)})") from None
+
+
+def read_header(data: bytes) -> Taken:
+    """Return when and where the picture in an image file was taken, and its caption.
+
+    No pixel is decoded. Whatever is wrong with the file, the answer is what can be read of it.
+    """
+    taken = read_taken(data)
+    try:
+        check_parts(data)
+        return taken._replace(caption=read_caption_text(_open_header(data, MAX_PIXELS)))
+    except Exception:  # as in read_picture
+        return taken
 
 
 def shrink_factor(size: tuple[int, int], at_least_px: int) -> int:
@@ -255,6 +272,7 @@ def _decode(data: bytes, max_pixels: int, at_least_px: int) -> Picture:
         if is_late:
             exif = _read_exif(image)
         keywords = read_keywords(image, exif.keywords)
+        taken = read_taken(data)._replace(caption=read_caption_text(image))
         is_tiff = image.format == "TIFF"
         width, height = image.size if is_tiff else full_size
         rgb = to_rgb(image, factor)
@@ -263,7 +281,7 @@ def _decode(data: bytes, max_pixels: int, at_least_px: int) -> Picture:
             rgb = rgb.transpose(_UPRIGHT[exif.orientation])
             if exif.orientation >= 5:
                 width, height = height, width
-    return Picture(rgb, width, height, keywords)
+    return Picture(rgb, width, height, keywords, taken)
 
 
 def _draft(image: ImageFile.ImageFile, factor: int) -> int:

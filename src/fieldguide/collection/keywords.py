@@ -20,7 +20,13 @@ from xml.parsers import expat
 
 from PIL import Image
 
-from fieldguide.collection.captions import MAX_BYTES, MAX_KEYWORDS, caption_words, clean_word
+from fieldguide.collection.captions import (
+    MAX_BYTES,
+    MAX_KEYWORDS,
+    caption_words,
+    clean_caption,
+    clean_word,
+)
 
 _DC = "http://purl.org/dc/elements/1.1/"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -70,6 +76,13 @@ def read_keywords(image: Image.Image, windows: object = None) -> tuple[str, ...]
             if len(words) == MAX_KEYWORDS:
                 return tuple(words)
     return tuple(words)
+
+
+def read_caption_text(image: Image.Image) -> str:
+    """Return the owner's sentence in an opened image; "" where there is none."""
+    described = _from_xmp(image.info.get("xmp") or image.info.get("XML:com.adobe.xmp"))
+    texts = (*_from_iptc(_iptc_block(image), _IPTC_CAPTION), described.caption)
+    return next(filter(None, map(clean_caption, texts)), "")
 
 
 def _iptc_block(image: Image.Image) -> object:

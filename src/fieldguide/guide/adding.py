@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide.collection import Collection, Item, Picture, read_picture
+from fieldguide.collection import Collection, Item, Picture, Taken, read_picture
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import build_guide, check_target
@@ -51,6 +51,23 @@ class Joined(Collection):
             return self.added.picture(self.rows[path], at_least_px=at_least_px)
         file, digest = self.kept[path]
         return read_picture(file, max_pixels=self.max_pixels, at_least_px=at_least_px), digest
+
+    def digest(self, i: int) -> str | None:
+        """Return the digest of a new image, or of a specimen."""
+        path = self.items[i].path
+        if path not in self.rows:
+            return self.kept[path][1]
+        assert self.added is not None
+        return self.added.digest(self.rows[path])
+
+    def taken(self, i: int) -> Taken | None:
+        """Return when and where a new image was taken; the pictures that a guide keeps say
+        nothing."""
+        path = self.items[i].path
+        if path not in self.rows:
+            return None
+        assert self.added is not None
+        return self.added.taken(self.rows[path])
 
 
 def add_to_guide(
@@ -157,8 +174,10 @@ def join_collections(out: Path, edition: Path, info: dict[str, Any], added: Coll
     check_pictures(out, specimens)
     new = find_new(added, {record.path: record for record in measured}, failed)
     items = {
-        record.path: Item(record.path, specimen.kind, words, record.stamp)
-        for record, specimen, words in zip(measured, specimens, owned.keywords, strict=True)
+        record.path: Item(record.path, specimen.kind, words, record.stamp, caption)
+        for record, specimen, words, caption in zip(
+            measured, specimens, owned.keywords, owned.captions, strict=True
+        )
     }
     skipped = {}
     for file, reason in failed.items():

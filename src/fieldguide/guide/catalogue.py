@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.naming import show_kinds
@@ -48,6 +49,12 @@ CREATE TABLE kind (
 );
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT NOT NULL, stamp TEXT NOT NULL);
 """
+# Of these an earlier version wrote none. A specimen is in the first if its file has been asked,
+# and in the second if its owner said something of it, in the file or beside it.
+_LATER = {
+    "taken": "specimen INTEGER PRIMARY KEY, date TEXT, latitude REAL, longitude REAL, caption TEXT",
+    "owner": "specimen INTEGER PRIMARY KEY, caption TEXT NOT NULL, words TEXT NOT NULL",
+}
 
 
 def write_catalogue(
@@ -58,12 +65,16 @@ def write_catalogue(
     branches: Sequence[Branch],
     kinds: Sequence[Kind],
     unreadable: Iterable[tuple[str, str, str]],
+    taken: Iterable[tuple[int, Taken]] = (),
+    owner: Iterable[tuple[int, str, Sequence[str]]] = (),
 ) -> None:
     """Write a catalogue; ``specimens`` are rows in the order of the table's columns."""
     last = _last_below(branches)
     db = sqlite3.connect(path, isolation_level=None)
     try:
         db.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
+        for table, columns in _LATER.items():
+            db.execute(f"CREATE TABLE {table} ({columns})")
         db.execute("BEGIN")
         _insert(db, "specimen", specimens)
         _insert(db, "attribute", ((j, *pair) for j, pair in enumerate(attributes)))
@@ -71,6 +82,8 @@ def write_catalogue(
         _insert(db, "branch", ((*_branch_row(b), last[b.id]) for b in branches))
         _insert(db, "kind", (_kind_row(k) for k in kinds))
         _insert(db, "unreadable", unreadable)
+        _insert(db, "taken", ((i, *said) for i, said in taken))
+        _insert(db, "owner", ((i, caption, _dump(words)) for i, caption, words in owner))
         db.execute("COMMIT")
     finally:
         db.close()
@@ -85,10 +98,18 @@ class Catalogue:
             self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
             self._lock = threading.Lock()
             self._db.execute("SELECT COUNT(*) FROM specimen").fetchone()
+            self._add_later()
         except sqlite3.Error as error:
             raise GuideError(
                 f"The catalogue {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None
+
+    def _add_later(self) -> None:
+        """Give the catalogue of an earlier version the tables that it lacks, empty, in memory."""
+        known = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        self._db.execute("PRAGMA temp_store = MEMORY")
+        for table in _LATER.keys() - known:
+            self._db.execute(f"CREATE TEMP TABLE {table} ({_LATER[table]})")
 
     def branches(self) -> tuple[Branch, ...]:
         """Return every branch, in pre-order."""
@@ -140,8 +161,10 @@ class Catalogue:
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
             for row in self._all(
-                "SELECT id, path, kind, width, height, digest, has_large, branch, answer, sure "
-                f"FROM specimen WHERE id IN ({marks})",
+                "SELECT id, path, kind, width, height, digest, has_large, branch, answer, sure, "
+                "date, latitude, longitude, owner.caption, words FROM specimen "
+                "LEFT JOIN taken ON taken.specimen = id LEFT JOIN owner ON owner.specimen = id "
+                f"WHERE id IN ({marks})",
                 part,
             ):
                 small, large = picture_names(row[5], bool(row[6]))
@@ -156,6 +179,11 @@ class Catalogue:
                     branch=row[7],
                     answer=row[8],
                     sure=row[9],
+                    date=row[10],
+                    latitude=row[11],
+                    longitude=row[12],
+                    caption=row[13] or "",
+                    owner_words=tuple(json.loads(row[14] or "[]")),
                 )
         missing = [i for i in wanted if i not in found]
         if missing:
@@ -272,6 +300,10 @@ class Catalogue:
         """Return the digest of every specimen's image, by id."""
         return [digest for (digest,) in self._all("SELECT digest FROM specimen ORDER BY id")]
 
+    def contents(self) -> list[tuple[str, str]]:
+        """Return the path and the digest of every specimen, by id."""
+        return self._all("SELECT path, digest FROM specimen ORDER BY id")
+
     def thumbnails(self) -> list[tuple[str, bool]]:
         """Return the digest of every specimen's image, and whether it has a larger picture."""
         return self._all("SELECT digest, has_large FROM specimen")
@@ -297,6 +329,14 @@ class Catalogue:
             keywords=tuple(json.loads(keywords)),
             **arrays,
         )
+
+    def taken(self) -> dict[str, Taken]:
+        """Return when and where pictures were taken, by path, NUL, stamp; all that were asked."""
+        rows = self._all(
+            "SELECT path, stamp, date, latitude, longitude, caption FROM taken "
+            "JOIN specimen ON id = specimen"
+        )
+        return {f"{path}\0{stamp}": Taken(*said) for path, stamp, *said in rows}
 
     def failed(self) -> dict[str, str]:
         """Return the reason of every unreadable (path and stamp, joined by a zero byte)."""

@@ -1,10 +1,13 @@
 """The guide that stands in the folder already: what it has measured is not measured again."""
 
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
@@ -28,6 +31,8 @@ class Earlier:
         self._features = features
         self._rows = catalogue.stamps() if catalogue else {}
         self.failed = catalogue.failed() if catalogue else {}  # reasons, by path, NUL, stamp
+        # When and where, by path, NUL, stamp; of none in the guide of an earlier version.
+        self.taken: dict[str, Taken] = catalogue.taken() if catalogue else {}
 
     @classmethod
     def open(cls, out: Path, measure_settings: str) -> "Earlier":
@@ -64,6 +69,35 @@ class Earlier:
         }
         return self._catalogue.measured(row, arrays)
 
+    def list_contents(self) -> list[tuple[str, str]]:
+        """Return the path and the digest of every specimen."""
+        if self._catalogue is None:
+            return []
+        return self._catalogue.contents()
+
+    def sizes(self) -> set[str]:
+        """Return the sizes of all files that were measured, as stamps begin with them."""
+        return {find_size(file) for file in self._rows}
+
+    def find_file(self, digest: str) -> str | None:
+        """Return a file (path, NUL, stamp) of the same content; None where there is none."""
+        return self._files.get(digest)
+
+    def recognise(self, digests: Mapping[str, str]) -> None:
+        """Take files that have another name or time now for those of the same content."""
+        for file, digest in digests.items():
+            same = self._files.get(digest)
+            if same is not None:
+                self._rows.setdefault(file, self._rows[same])
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """A file of each content."""
+        if self._catalogue is None:
+            return {}
+        digests = self._catalogue.digests()
+        return {digests[row]: file for file, row in self._rows.items()}
+
     def feature(self, name: str, file: str) -> np.ndarray | None:
         """Return the row of a feature matrix for a file (path, NUL, stamp), or None."""
         if name not in self._features or file not in self._rows:
@@ -80,3 +114,8 @@ class Earlier:
         """Let go of the catalogue."""
         if self._catalogue:
             self._catalogue.close()
+
+
+def find_size(file: str) -> str:
+    """Return the size in the stamp of a file (path, NUL, stamp)."""
+    return file.partition("\0")[2].partition("-")[0]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
 
@@ -29,13 +30,17 @@ CREATE TABLE IF NOT EXISTS measured (
     width INTEGER NOT NULL, height INTEGER NOT NULL, has_large INTEGER NOT NULL,
     keywords TEXT NOT NULL, properties BLOB, embedding BLOB, logits BLOB
 );
+CREATE TABLE IF NOT EXISTS taken (
+    path TEXT NOT NULL, stamp TEXT NOT NULL, date TEXT, latitude REAL, longitude REAL,
+    caption TEXT NOT NULL, PRIMARY KEY (path, stamp)
+);
 CREATE TABLE IF NOT EXISTS kept (
     part TEXT NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (part, name)
 );
 CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY);
 """
-_MEASURED = ("measured", "settings", "kept")
+_MEASURED = ("measured", "taken", "settings", "kept")
 
 
 def is_journal(path: Path) -> bool:
@@ -157,6 +162,11 @@ class Journal:
         )
         return {f"{path}\0{stamp}": picture_names(*names) for path, stamp, *names in found}
 
+    def digests(self) -> dict[str, str]:
+        """Return the digest of every file that could be read, by path, NUL, stamp."""
+        query = "SELECT path, stamp, digest FROM measured WHERE reason IS NULL"
+        return {f"{path}\0{stamp}": digest for path, stamp, digest in self._db.execute(query)}
+
     def failed(self) -> dict[str, str]:
         """Return the reason of every file that cannot be read, as path, NUL, stamp."""
         query = "SELECT path, stamp, reason FROM measured WHERE reason IS NOT NULL"
@@ -170,8 +180,24 @@ class Journal:
         """Return the stamp of every path that has been measured."""
         return dict(self._db.execute("SELECT path, stamp FROM measured"))
 
+    def write_taken(self, records: Iterable[tuple[str, str, Taken]]) -> None:
+        """Keep when and where pictures were taken, each by its path and stamp."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._insert_taken(records)
+        self._db.execute("COMMIT")
+
+    def _insert_taken(self, records: Iterable[tuple[str, str, Taken]]) -> None:
+        rows = [(path, stamp, *taken) for path, stamp, taken in records]
+        self._db.executemany("INSERT OR REPLACE INTO taken VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def taken(self) -> dict[str, Taken]:
+        """Return when and where each picture was taken, by path, NUL, stamp."""
+        rows = self._db.execute("SELECT * FROM taken")
+        return {f"{path}\0{stamp}": Taken(*said) for path, stamp, *said in rows}
+
     def write(self, records: Iterable[Measured]) -> None:
         """Keep ``records``; they survive whatever comes next."""
+        records = list(records)
         rows = [
             (
                 r.path,
@@ -193,6 +219,7 @@ class Journal:
         self._db.executemany(
             f"INSERT OR REPLACE INTO measured VALUES ({', '.join('?' * 11)})", rows
         )
+        self._insert_taken((r.path, r.stamp, r.taken) for r in records if r.taken is not None)
         self._db.execute("COMMIT")
 
     def read(self, path: str) -> Measured:

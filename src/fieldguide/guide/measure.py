@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection
+from fieldguide.collection import Collection, Taken
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.properties import measure_properties
@@ -38,6 +38,7 @@ class Measured:
     height: int = 0
     has_large: bool = False
     keywords: tuple[str, ...] = ()  # in the file itself; the sidecar's are the collection's
+    taken: Taken | None = None  # None: an earlier version did not read it
     properties: np.ndarray | None = None  # (len(PROPERTY_NAMES),) float32
     embedding: np.ndarray | None = None  # (dim,) float32
     logits: np.ndarray | None = None  # (1000,) float32, or None
@@ -97,6 +98,7 @@ def _measure_batch(
                 height=picture.height,
                 has_large=has_large,
                 keywords=picture.keywords,
+                taken=picture.taken,
                 properties=measure_properties(
                     np.asarray(picture.image), (picture.width, picture.height)
                 ),

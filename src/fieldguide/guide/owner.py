@@ -21,16 +21,18 @@ class Owned(NamedTuple):
     keywords: list[tuple[str, ...]]
     attributes: np.ndarray | None  # (n_specimens, n_attributes) in [0, 1]; NaN where unknown
     names: tuple[str, ...]
+    captions: list[str]  # beside the images; "" where there is none
 
 
 def save_owned(collection: Collection, item_rows: Sequence[int], draft: files.NewFiles) -> None:
     """Write what a collection says of its items that became specimens."""
-    said = ((i, collection.items[row].keywords) for i, row in enumerate(item_rows))
+    said = [(str(i), collection.items[row]) for i, row in enumerate(item_rows)]
     arrays = {}
     if collection.attributes is not None:
         arrays["attributes"] = collection.attributes[list(item_rows)]
     settings = {
-        "keywords": {str(i): list(words) for i, words in said if words},
+        "keywords": {i: list(item.keywords) for i, item in said if item.keywords},
+        "captions": {i: item.caption for i, item in said if item.caption},
         "names": list(collection.attribute_names),
     }
     files.write_model(draft, files.OWNER, arrays, settings)
@@ -52,10 +54,17 @@ def open_owned(edition: Path, n: int) -> Owned:
             if attributes.shape != (n, len(names)) or not ((known >= 0) & (known <= 1)).all():
                 raise ValueError("its attributes do not fit the specimens")
         keywords: list[tuple[str, ...]] = [()] * n
+        captions = [""] * n
         for number, said in settings["keywords"].items():
-            if not 0 <= int(number) < n:
-                raise ValueError(f"there is no specimen {number}")
-            keywords[int(number)] = tuple(str(word) for word in said)
-        return Owned(keywords, attributes, names)
+            keywords[_check_number(number, n)] = tuple(str(word) for word in said)
+        for number, text in settings.get("captions", {}).items():
+            captions[_check_number(number, n)] = str(text)
+        return Owned(keywords, attributes, names, captions)
 
     return files.read_model(edition, files.OWNER, "owner's words", make)
+
+
+def _check_number(number: str, n: int) -> int:
+    if not 0 <= int(number) < n:
+        raise ValueError(f"there is no specimen {number}")
+    return int(number)

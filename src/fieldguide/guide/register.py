@@ -43,6 +43,8 @@ def build(work: Workspace) -> None:
         branches,
         kinds,
         table.failed,
+        ((i, record.taken) for i, record in enumerate(table.records) if record.taken is not None),
+        _list_owned(work, table),
     )
     work.built[NAME] = kinds
     confusions = count_confusions(table.kinds, said.kinds).items()
@@ -61,6 +63,19 @@ def _find_typical(X: np.ndarray, table: Table, described: DescribedTree) -> np.n
     """Return how like each specimen is to its kind, or to its branch where it has none."""
     pairs = zip(table.kinds, described.labels, strict=True)
     return typicality(X, np.array([f"\0{b}" if k is None else k for k, b in pairs]))
+
+
+def _list_owned(work: Workspace, table: Table) -> list[tuple[int, str, list[str]]]:
+    """Return the owner's caption and words of each specimen that has some; those beside an image
+    come before those in it."""
+    owned = []
+    for i, (row, record) in enumerate(zip(table.item_rows, table.records, strict=True)):
+        item = work.collection.items[row]
+        caption = item.caption or (record.taken.caption if record.taken else "")
+        said = list(dict.fromkeys((*item.keywords, *record.keywords)))
+        if caption or said:
+            owned.append((i, caption, said))
+    return owned
 
 
 def _list_specimens(

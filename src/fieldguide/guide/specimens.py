@@ -4,16 +4,19 @@ What an earlier guide or an interrupted build has measured already is taken from
 """
 
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
 
-from fieldguide.collection import Collection
+from fieldguide._parallel import map_in_order
+from fieldguide.collection import Collection, Item, Taken
 from fieldguide.errors import CollectionError
+from fieldguide.guide.earlier import find_size
 from fieldguide.guide.matrix import MatrixWriter
-from fieldguide.guide.measure import Measured, measure_images
+from fieldguide.guide.measure import BATCH_SIZE, Measured, measure_images, picture_names
 from fieldguide.guide.owner import save_owned
 from fieldguide.guide.workspace import Workspace
 
@@ -34,7 +37,10 @@ class Table:
 
 def build(work: Workspace) -> None:
     """Measure what is not known yet, and lay out all of it as a table."""
-    table = collect(work, measure_missing(work))
+    passing = measure_missing(work)
+    work.earlier.recognise(work.journal.digests())
+    read_missing_headers(work)
+    table = collect(work, passing)
     if work.settings.adds_to is not None:
         check_added(work, table)
     store(work, table)
@@ -61,7 +67,39 @@ def store(work: Workspace, table: Table) -> None:
         "n_captions": work.collection.n_captions,
         "other_files": work.collection.others,
         "kinds_because": work.collection.kinds_because,
+        "images": _find_folder(work),
+        "update": tell_update(work, table),
     }
+
+
+def tell_update(work: Workspace, table: Table) -> dict[str, int] | None:
+    """Return how many pictures were measured and how many were known; None for a first build."""
+    if not work.earlier.info:
+        return None
+    before = dict(work.earlier.list_contents())
+    contents = set(before.values())
+    now = {record.path: record.digest for record in table.records}
+    known = {path for path, digest in now.items() if digest in contents}
+    kept = sum(before.get(path) == now[path] for path in known)
+    gone = contents.difference(now.values())
+    return {
+        "measured": len(now) - len(known),
+        "kept": kept,
+        "moved": len(known) - kept,
+        "gone": sum(digest in gone for digest in before.values()),
+    }
+
+
+def _find_folder(work: Workspace) -> str | None:
+    """Return where the images are, from the folder of the guide; None where that has no name."""
+    source = work.collection.folder
+    if source is None:  # arrays, or specimens that were added to: the images are where they were
+        return work.earlier.info.get("images") if work.settings.adds_to is not None else None
+    try:
+        found = os.path.relpath(os.path.realpath(source), os.path.realpath(work.draft.root))
+    except ValueError:  # another drive
+        return None
+    return found if found.encode("utf-8", "replace").decode() == found else None
 
 
 def check_added(work: Workspace, table: Table) -> None:
@@ -93,10 +131,11 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     failed = work.earlier.failed | journal.failed()
     todo = []
     for i, item in enumerate(items):
-        file = f"{item.path}\0{item.stamp}"
+        file = _file(item)
         is_whole = file in known and all(map(shelf.has, known[file]))
         if not is_whole and file not in failed:
             todo.append(i)
+    todo = recognise_moved(work, todo)
     passing: dict[str, str] = {}
     n, n_done = len(items), len(items) - len(todo)
     work.progress("reading images", n_done, n)
@@ -106,6 +145,64 @@ def measure_missing(work: Workspace) -> dict[str, str]:
         n_done += len(records)
         work.progress("reading images", n_done, n)
     return passing
+
+
+def recognise_moved(work: Workspace, todo: list[int]) -> list[int]:
+    """Carry over what is known of files that were moved, renamed or copied; return the others.
+
+    A file as large as one that the earlier guide has measured is read, not decoded, and taken for
+    it if the content is the same.
+    """
+    items, sizes = work.collection.items, work.earlier.sizes()
+    others = [i for i in todo if find_size(_file(items[i])) not in sizes]
+    same_size = sorted(set(todo).difference(others))
+    for start in range(0, len(same_size), BATCH_SIZE):
+        batch = same_size[start : start + BATCH_SIZE]
+        known = {i: _find_same(work, i) for i in batch}
+        work.journal.write(record for record in known.values() if record is not None)
+        others += [i for i, record in known.items() if record is None]
+        work.progress("recognising images", start + len(batch), len(same_size))
+    return sorted(others)
+
+
+def _find_same(work: Workspace, i: int) -> Measured | None:
+    """Return what the earlier guide knows of an image of the same content, under its new name."""
+    item, digest = work.collection.items[i], work.collection.digest(i)
+    same = None if digest is None else work.earlier.find_file(digest)
+    if same is None:
+        return None
+    path, _, stamp = same.partition("\0")
+    record = work.earlier.read(path, stamp)
+    if not all(map(work.draft.shelf.has, picture_names(record.digest, record.has_large))):
+        return None
+    return replace(record, path=item.path, stamp=item.stamp, taken=work.earlier.taken.get(same))
+
+
+def read_missing_headers(work: Workspace) -> None:
+    """Read when and where pictures were taken of which an earlier version has measured the rest.
+
+    Their files are opened, and no pixel is decoded.
+    """
+    known = {*find_taken(work), *work.earlier.failed, *work.journal.failed()}
+    items = work.collection.items
+    missing = [i for i, item in enumerate(items) if _file(item) not in known]
+    batches = [missing[i : i + BATCH_SIZE] for i in range(0, len(missing), BATCH_SIZE)]
+    n_done = 0
+
+    def read(batch: list[int]) -> list[Taken | None]:
+        return [work.collection.taken(i) for i in batch]
+
+    read_batches = map_in_order(read, batches, n_jobs=work.n_jobs)
+    for batch, found in zip(batches, read_batches, strict=True):
+        pairs = zip((items[i] for i in batch), found, strict=True)
+        work.journal.write_taken((item.path, item.stamp, said) for item, said in pairs if said)
+        n_done += len(batch)
+        work.progress("reading dates and places", n_done, len(missing))
+
+
+def find_taken(work: Workspace) -> Mapping[str, Taken]:
+    """Return when and where each file was taken that has been read, by path, NUL, stamp."""
+    return work.earlier.taken | work.journal.taken()
 
 
 def find_vanished(collection: Collection) -> dict[str, str]:
@@ -127,7 +224,7 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
     ``passing`` are files that cannot be read now, and why: they are left out.
     """
     collection, journal = work.collection, work.journal
-    done = journal.stamps()
+    done, taken = journal.stamps(), find_taken(work)
     failed = [(path, reason, "") for path, reason in collection.skipped]
     good: list[int] = []
     records: list[Measured] = []
@@ -147,7 +244,7 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
                 failed.append((record.path, record.reason, record.stamp))
                 continue
             good.append(i)
-            records.append(record.without_arrays())
+            records.append(replace(record.without_arrays(), taken=taken.get(_file(item))))
             for name, writer in writers.items():
                 row = getattr(record, name)
                 if row is not None:
@@ -161,6 +258,10 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
     features = {name: writer.open() for name, writer in writers.items() if writer.n_rows}
     kinds = [collection.items[i].kind for i in good]
     return Table(records, kinds, good, features, sorted(failed), passing)
+
+
+def _file(item: Item) -> str:
+    return f"{item.path}\0{item.stamp}"
 
 
 def _fingerprint(table: Table) -> str:

@@ -22,6 +22,11 @@ class Specimen:
     branch: int  # the branch of the tree where it sits
     answer: str | None  # the kind that the key gives it when it is held out, or None
     sure: float | None  # the probability of that answer
+    date: str | None = None  # when it was taken, ISO 8601, by its EXIF
+    latitude: float | None = None  # where, in degrees, north and east positive; both or neither
+    longitude: float | None = None
+    caption: str = ""  # the owner's sentence on it, in the file or beside it
+    owner_words: tuple[str, ...] = ()  # and the owner's words, in the order in which they stand
 
 
 @dataclass(frozen=True)

@@ -398,7 +398,7 @@ def test_the_key_opens_from_a_file_address(open_page, keyed_site, keyed_guide, s
     page = open_page(f"{keyed_site}/index.html", java_script_enabled=scripts)
     page.get_by_role("link", name="Key", exact=True).click()
     assert page.get_by_role("heading", level=1).inner_text() == "Key"
-    drawing = page.get_by_role("img", name="The key as a tree of pictures")
+    drawing = page.get_by_role("group", name="The key as a tree of pictures")
     assert drawing.is_visible()
     couplets = page.locator(".couplet")
     assert couplets.count() == len(keyed_guide.couplets)

@@ -294,7 +294,7 @@ def test_the_page_lists_every_couplet(keyed_guide):
             assert f'href="#couplet-{to}">→ {to}</a>' in entry
         assert ("both ways" in entry) == bool(couplet.both)
     assert "style=" not in html
-    assert 'role="img"' in html
+    assert 'role="group" aria-label="The key as a tree of pictures' in html
 
 
 def test_couplets_are_told_apart_in_words_where_words_do(make_stand_in):

@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,23 @@ def test_a_picture_like_no_specimen_is_none_of_these(small_guide, blobs):
     assert lines[0].startswith("perhaps none of these kinds")
     assert lines[1].startswith("if one of them, ")
     assert not answer_lines(small_guide, own[0])[0].startswith("perhaps")
+
+
+def test_a_group_is_said_of_pictures_of_the_kinds_alone(small_guide, blobs):
+    answer = replace(small_guide.identify([blobs[0][10]])[0], group=("stripe", "disc"))
+    said = "Nine times in ten it is stripe or disc."
+    assert said in answer_lines(small_guide, answer)
+    for name in ("none_of_these", "nothing_to_see"):
+        lines = answer_lines(small_guide, replace(answer, **{name: True}))
+        assert lines[0].startswith("perhaps")
+        assert lines[1].startswith("if one of them, stripe")
+        assert said not in lines
+
+
+def test_an_empty_picture_is_one_in_a_guide_without_kinds(small_guide, blobs):
+    answer = small_guide.identify([blobs[0][10]])[0]
+    empty = replace(answer, kinds=(), path=None, parts={}, nothing_to_see=True)
+    assert answer_lines(small_guide, empty)[0].startswith("perhaps nothing to see: ")
 
 
 def test_identify_refuses_what_is_no_image(small_guide, tmp_path):

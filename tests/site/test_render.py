@@ -421,4 +421,6 @@ def test_a_stranger_is_said_to_be_one(small_guide, blobs):
     for image, is_stranger in ((noise, True), (blobs[0][2], False)):
         answer = small_guide.identify([image])[0]
         html = renderer.answer(renderer.show(answer, Image.fromarray(image), 0.1))
-        assert ("Perhaps none of these kinds" in html) == is_stranger
+        title = re.search(r'answer-title"[^>]*>(?:<a[^>]*>)?([^<]*)<', html)[1]
+        assert (title == "perhaps none of these kinds") == is_stranger
+        assert answer.kinds[0].name in html

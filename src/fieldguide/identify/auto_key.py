@@ -3,7 +3,7 @@
 One-vs-all is trained first. A tree key holds the same one-vs-all functions, for its shortlist, and
 is judged on the same folds: what was trained once is not trained again. Each tree key has an
 operating point for every tolerance of its shortlist. Of all points, one-vs-all's included, the
-cheapest wins that loses no more than is allowed.
+cheapest wins that loses no more than is allowed; of equals, that of a tree, which can be read.
 
 The relaxed hierarchy is tried first, and the attention tree where it may do better. A tree of
 yes-or-no questions asks H of them on average at least, the entropy of the classes in bits
@@ -127,7 +127,8 @@ def choose_key(
 
     def train(tree: TreeKey, plan: AnyPlan) -> None:
         tree._train_plan(problems, index, plan)
-        candidates.append((tree, next(p for p in tree._points if p.tolerance == tree.tolerance_)))
+        point = next(p for p in tree._points if p.tolerance == tree.tolerance_)
+        candidates.insert(len(candidates) - 1, (tree, point))  # of equals, the first wins
         tried.append(Tried(type(tree).__name__, tuple(tree._points), tree._points[0].evaluations))
 
     train(relaxed, _plan(relaxed, flat, problems, index))

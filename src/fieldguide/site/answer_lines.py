@@ -7,13 +7,12 @@ from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import (
-    EMPTY,
-    STRANGER,
     is_close_call,
     percent,
     word_group,
     word_path,
     word_step,
+    word_unknown,
 )
 
 if TYPE_CHECKING:
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
 
 def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     """Return what the image is, what else it might be, where it belongs, and why."""
-    lines = []
+    verdict, because = word_unknown(answer)
+    lines = [f"{verdict}: {because}"] if verdict else []
     if answer.kinds:
         (name, probability), *others = answer.kinds
-        lines += [EMPTY] * answer.nothing_to_see + [STRANGER] * answer.none_of_these
         likely = f"{guide.shown_name(name)} ({probability:.0%})"
-        lines.append(f"if one of them, {likely}" if answer.none_of_these else likely)
+        lines.append(f"if one of them, {likely}" if verdict else likely)
         runners = [f"{guide.shown_name(other)} ({p:.0%})" for other, p in others[:3] if p >= 0.005]
         if runners:
             lines.append(f"or {', '.join(runners)}")
         group = word_group(answer.group, len(guide.kinds), guide.shown_name)
-        lines += [group] if group else []
+        lines += [group] if group and not verdict else []
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")

@@ -9,7 +9,7 @@ from fieldguide.guide.answer import Answer, NamedKind
 from fieldguide.guide.views import Branch, PathStep
 from fieldguide.site.chapter_pages import Outline, list_pages
 from fieldguide.site.couplets import Portray, Side, describe_sides
-from fieldguide.site.phrases import word_group, word_path
+from fieldguide.site.phrases import word_group, word_path, word_unknown
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class ShownAnswer:
     path: list[Branch]  # to the branch, without the whole collection
     chapters: list[tuple[str, Any]]  # the chapter, and what its answer.html shows
     way: Way | None
+    unknown: tuple[str, str]  # that it may be of no kind, and why; empty texts where it is not so
     group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
     neighbours: list[Picture]
     seconds: float
@@ -84,6 +85,7 @@ def show_answer(
         for rank, kind in enumerate(answer.kinds[:_N_KINDS])
         if rank < 2 or kind.probability >= _LIKELY
     ]
+    unknown = word_unknown(answer)
     pages = list_pages()
     outlines = (
         pages[n].outline_answer(guide, said, image.size) for n, said in answer.parts.items()
@@ -101,7 +103,8 @@ def show_answer(
         path=path[::-1],
         chapters=[(name, shown) for name, shown in parts if shown is not None],
         way=_show_way(guide, portray, answer),
-        group=word_group(answer.group, len(guide.kinds), guide.shown_name),
+        unknown=unknown,
+        group="" if any(unknown) else word_group(answer.group, len(guide.kinds), guide.shown_name),
         neighbours=pictures(near.id for near in answer.neighbours[:_N_NEIGHBOURS]),
         seconds=seconds,
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from fieldguide.guide.answer import Answer
 from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
@@ -46,8 +47,8 @@ _TREES = {
 }
 
 
-EMPTY = "perhaps nothing to see: no subject stands out as one does in the specimens"
-STRANGER = "perhaps none of these kinds: hardly any specimen is so unlike all others"
+_STRANGER = "perhaps none of these kinds", "hardly any specimen is so unlike all others"
+_EMPTY = "perhaps nothing to see", "no subject stands out as one does in the specimens"
 
 
 def count(number: int, noun: str) -> str:
@@ -171,21 +172,38 @@ def word_path(path: KeyPath, answer: str, spell: Spell = display_name) -> str:
     return f"{ended}. The answer took {asked}; one-vs-all would take {path.one_vs_all:,}."
 
 
+def word_unknown(answer: Answer) -> tuple[str, str]:
+    """Say that a picture may be of no kind, and why; two empty texts where it is not so.
+
+    Examples
+    --------
+    >>> from fieldguide.guide.answer import AnswerBranch
+    >>> somewhere = AnswerBranch(0, "the whole collection")
+    >>> word_unknown(Answer((), somewhere, none_of_these=True, nothing_to_see=True))[0]
+    'perhaps none of these kinds, or nothing to see'
+    """
+    if answer.none_of_these and answer.nothing_to_see:
+        return f"{_STRANGER[0]}, or nothing to see", f"{_STRANGER[1]}, and {_EMPTY[1]}"
+    if answer.none_of_these:
+        return _STRANGER
+    return _EMPTY if answer.nothing_to_see else ("", "")
+
+
 def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) -> str:
     """Say among which kinds the answer is nine times in ten; nothing where that is one kind.
 
     Examples
     --------
     >>> word_group(("wren", "robin"), 9)
-    'Nine times in ten it is one of wren and robin.'
+    'Nine times in ten it is wren or robin.'
     """
     if len(group) < 2:
         return ""
     if len(group) == n_kinds:
         return "The key is too unsure here to say even a group of kinds nine times in ten."
     names = [spell(kind) for kind in group]
-    more = [f"{len(names) - 6} more"] if len(names) > 6 else []
-    return f"Nine times in ten it is one of {listed(names[:6] + more)}."
+    *first, last = [*names[:6], f"one of {len(names) - 6} more"] if len(names) > 7 else names
+    return f"Nine times in ten it is {', '.join(first)} or {last}."
 
 
 def word_side(own: SideWords, other: SideWords, spell: Spell = display_name) -> str:
@@ -215,11 +233,15 @@ def word_step(step: PathStep) -> str:
     >>> step = PathStep(1, "plus", 0.4, 0.7, (), (), (), ("cat family",), ())
     >>> word_step(step), word_step(replace(step, side="minus"))
     ('not cat family', 'cat family')
+    >>> word_step(replace(step, minus_words=("winged", "has a beak", "plump")))
+    'none of winged, has a beak and plump'
     """
     taken, left = step.minus_words, step.plus_words
     if step.side == "plus":
         taken, left = left, taken
-    return ", ".join(taken) or (f"not {' or '.join(left)}" if left else "")
+    if taken or not left:
+        return ", ".join(taken)
+    return f"none of {listed(left)}" if len(left) > 1 else f"not {left[0]}"
 
 
 def word_confusion(pair: KindPair, spell: Spell = display_name) -> str:

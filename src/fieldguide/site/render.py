@@ -407,8 +407,6 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         chapter_styles=list_styles(),
         alone=alone,
         no_border=NO_BORDER,
-        empty=phrases.EMPTY,
-        stranger=phrases.STRANGER,
     )
     return environment
 

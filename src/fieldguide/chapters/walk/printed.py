@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 MOST_COUPLETS = 250
 N_PICTURES = 4  # of a lead that no words tell
-LEAST_CONFUSED, MOST_PAIRS = 0.1, 40  # share of two kinds' specimens; pairs that are listed
+LEAST_CONFUSED, FEWEST_CONFUSED = 0.1, 2  # share and number of two kinds' specimens
+MOST_PAIRS = 40  # that are listed
 _SIDES = "ab"
 
 
@@ -231,7 +232,7 @@ def _list_confused(
     listed_pairs = []
     for pair, n in n_confused.items():
         total = sum(counts.get(kind, 0) for kind in pair)
-        if total and n >= LEAST_CONFUSED * total:
+        if n >= max(LEAST_CONFUSED * total, FEWEST_CONFUSED):
             at = parted.get(frozenset(pair))
             where = "" if at is None else f"; couplet {at} parts them"
             where += ", by pictures alone" if at in unworded else ""

@@ -42,8 +42,13 @@ def show_printed(guide: "Guide", pictures: PictureBook) -> PrintedPage:
     key = print_key(guide)
     if key is None:
         raise GuideError(
-            "This guide has no key to print: it has fewer than two kinds, or neither marks nor a "
-            "key with a graph; build it again with --key relaxed."
+            "This guide has no key to print: "
+            + (
+                "it has fewer than two kinds."
+                if len(guide.kinds) < 2
+                else "no characters part its kinds, and its key has no graph; build it again with "
+                "--key relaxed."
+            )
         )
 
     def show(lead: Lead) -> ShownLead:

@@ -8,7 +8,7 @@
   var nCharacters = table.characters.length;
   var questions = table.characters.concat(table.couplets);
   var nKinds = table.kinds.length;
-  var MOST_KINDS = 24, N_SIDE = 3, MIDDLE = (table.letters.length - 1) / 2;
+  var MOST_KINDS = 24, N_SIDE = 6, MIDDLE = (table.letters.length - 1) / 2;
   var SAID = { y: true, n: false, u: null };
   var levels = questions.map(function (question) {
     return Array.from(question.levels, function (letter) { return table.letters.indexOf(letter); });

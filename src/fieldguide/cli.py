@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fieldguide import _compare
+from fieldguide import _compare, _export, _identify
 from fieldguide._commands import (
     AsJson,
     Debug,
@@ -388,44 +388,6 @@ def describe(
         say(*opened.describe(first, max_depth=depth).split("\n"))
 
 
-@app.command()
-@one_line_errors
-def identify(
-    guide: GuideFolder,
-    images: Annotated[list[Path], typer.Argument(help="Image files to name.")],
-    embedder: Embedder = None,
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> None:
-    """Say what each image is, what else it might be, and where it belongs in the tree."""
-    from fieldguide.errors import UnreadableImageError
-    from fieldguide.guide import Guide
-    from fieldguide.site.answer_lines import answer_lines
-
-    opened = Guide.open(guide)
-    if embedder is not None:
-        opened.use_embedder(embedder)
-    n_failed = 0
-    results: list[dict[str, Any]] = []
-    for image in images:
-        try:
-            answer = opened.identify([image])[0]
-        except UnreadableImageError as error:
-            n_failed += 1
-            results.append({"image": str(image), "error": str(error)})
-            if not as_json:
-                complain(str(error))
-            continue
-        if as_json:
-            results.append({"image": str(image), "answer": answer.to_plain()})
-        else:
-            say(str(image), *(f"  {line}" for line in answer_lines(opened, answer)))
-    if as_json:
-        say_json(results)
-    if n_failed:
-        raise typer.Exit(2)
-
-
 @app.command(context_settings={"ignore_unknown_options": True})
 @one_line_errors
 def find(
@@ -527,29 +489,6 @@ def serve(
     _serve(opened, host, port, open_browser=browser and sys.stdout.isatty())
 
 
-@app.command()
-@one_line_errors
-def export(
-    guide: GuideFolder,
-    site: Annotated[Path, typer.Argument(metavar="SITE", help="Folder to make.")],
-    overwrite: Annotated[
-        bool,
-        typer.Option(
-            help="Write into SITE even when it holds other files: they stay, unless one has the "
-            "name of a page."
-        ),
-    ] = False,
-    debug: Debug = False,
-) -> None:
-    """Write the page as plain files that open without a server (SITE/index.html)."""
-    from fieldguide.guide import Guide
-
-    opened = Guide.open(guide)
-    with Reporter() as report:
-        first = opened.export_site(site, overwrite=overwrite, progress=report)
-    say(f"Open {first}")
-
-
 def _build(collection: "Collection", out: Path, report: Reporter, **options: Any) -> "Guide":
     from fieldguide.guide import Guide
 
@@ -647,7 +586,8 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
-_compare.add_to(app)
+for _command in (_identify, _compare, _export):
+    _command.add_to(app)
 for _name in OPTIONAL:
     import_module(f"fieldguide.chapters.{_name}.command").add_to(app)
 

@@ -206,6 +206,9 @@ class StandInGuide:
     def words_of(self, i):
         return self._words_of[i]
 
+    def subject(self, i):
+        return None
+
     def located(self, i):
         """A mark in the upper left corner of every second specimen."""
         kind = self._specimens[i].kind

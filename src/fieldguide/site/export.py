@@ -1,10 +1,11 @@
 """The static export: every page, style, script and picture of a guide in one folder.
 
-The folder opens from a file address and from any web server, with no program behind it. It is
-written beside its place under a temporary name. A new folder gets its name when it is whole; into
-one that stands, the files are moved one by one, and those of the earlier export that are no longer
-needed go. ``fieldguide-site.json`` lists the names that an export wrote: other files in the folder,
-such as ``.git`` or ``CNAME``, are never touched.
+The folder opens from a file address and from any web server, with no program behind it. Like every
+export that is a folder (:func:`write_folder`), it is written beside its place under a temporary
+name. A new folder gets its name when it is whole; into one that stands, the files are moved one by
+one, and those of the earlier export that are no longer needed go. ``fieldguide-site.json`` lists
+the names that an export wrote: other files in the folder, such as ``.git`` or ``CNAME``, are never
+touched.
 """
 
 import json
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fieldguide._files import encode_json, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
@@ -27,6 +28,21 @@ if TYPE_CHECKING:
 MARKER = "fieldguide-site.json"  # says that a folder is an export, and which names it wrote
 FIRST = "index.html"
 _BLOCK = 1024  # specimens read together
+
+Progress = Callable[[str, int, int], None]
+
+
+class Content(Protocol):
+    """What an export that is a folder holds, and how it is written."""
+
+    form: str  # name of the format; an earlier export of another one is not written over
+    first: str  # the file to open, which comes last to its place
+
+    def list_names(self) -> list[str]:
+        """Return the name of every file, relative to the folder of the export."""
+
+    def write(self, work: Path, progress: Progress | None) -> None:
+        """Write every file below ``work``."""
 
 
 def export_site(
@@ -55,38 +71,49 @@ def export_site(
     Path
         The page to open: ``target / "index.html"``.
     """
+    return write_folder(guide, target, _Site(guide), overwrite=overwrite, progress=progress)
+
+
+def write_folder(
+    guide: "Guide",
+    target: Path | str,
+    content: Content,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write an export that is a folder; return the file to open. See :func:`export_site`."""
     target = Path(os.path.abspath(Path(target).expanduser()))
-    _check_target(guide, target, overwrite)
-    site = _Site(guide)
-    names = site.list_names()
-    earlier = _read_marker(target)
+    _check_target(guide, target, overwrite, content.form)
+    names = content.list_names()
+    earlier = _read_marker(target) if _read_form(target) == content.form else None
     if not overwrite:
         _check_names(target, names, earlier)
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
         work.chmod(0o755)
-        site.write(work, progress)
+        content.write(work, progress)
         if target.exists():
-            _move_into(work, target, names, earlier or [])
+            _move_into(work, target, content, earlier or [])
         else:
-            _write_marker(work, names)
+            _write_marker(work, names, content.form)
             os.rename(work, target)
     finally:
         remove_listed(work, [*names, MARKER])
         with suppress(OSError):  # it has got its name, or something foreign was put there
             work.rmdir()
-    return target / FIRST
+    return target / content.first
 
 
-def _check_target(guide: "Guide", target: Path, overwrite: bool) -> None:
+def _check_target(guide: "Guide", target: Path, overwrite: bool, form: str) -> None:
     home = Path(guide.folder).resolve()
     place = target.resolve()
     if home == place or home.is_relative_to(place):
         raise FieldguideError(
             f"The export would be written over the guide at {target.name!r}; choose another folder."
         )
-    is_export = (target / MARKER).is_file()
+    is_export = (target / MARKER).is_file() and _read_form(target) == form
     if place.is_relative_to(home) and (
         place.parent != home or not (is_export or place.name == "site")
     ):
@@ -128,32 +155,44 @@ def _read_marker(target: Path) -> list[str] | None:
     return names if is_list else None
 
 
-def _write_marker(folder: Path, names: list[str]) -> None:
-    write_bytes(folder / MARKER, encode_json({"made_by": "fieldguide", "files": sorted(names)}))
+def _read_form(target: Path) -> str:
+    """Return the format of an earlier export; the site's where none is said."""
+    try:
+        said = json.loads((target / MARKER).read_text(encoding="utf-8"))
+        return said.get("format", _Site.form)
+    except (OSError, ValueError, AttributeError):
+        return _Site.form
 
 
-def _move_into(work: Path, target: Path, names: list[str], earlier: list[str]) -> None:
+def _write_marker(folder: Path, names: list[str], form: str) -> None:
+    said = {"made_by": "fieldguide", "format": form, "files": sorted(names)}
+    write_bytes(folder / MARKER, encode_json(said))
+
+
+def _move_into(work: Path, target: Path, content: Content, earlier: list[str]) -> None:
     """Move the files of ``work`` to ``target``, and delete those of the earlier export alone.
 
     Until all have moved, the list holds the names of both: an export that is killed here is
     brought up to date by the next.
     """
-    inside = target.resolve()
+    inside, names, first = target.resolve(), content.list_names(), content.first
     for folder in {(inside / name).parent for name in names}:
         folder.mkdir(parents=True, exist_ok=True)
         if folder.resolve() != folder:
             raise FieldguideError(
                 f"{folder.name!r} in {target.name!r} is a link to another folder; remove the link."
             )
-    _write_marker(target, sorted({*names, *earlier}))
-    for name in [*(n for n in names if n != FIRST), FIRST]:
+    _write_marker(target, sorted({*names, *earlier}), content.form)
+    for name in [*(n for n in names if n != first), first]:
         os.replace(work / name, inside / name)
     remove_listed(target, set(earlier).difference(names))
-    _write_marker(target, names)
+    _write_marker(target, names, content.form)
 
 
 class _Site:
     """Everything that an export of a guide holds, and how it is written."""
+
+    form, first = "site", FIRST
 
     def __init__(self, guide: "Guide") -> None:
         self._guide = guide
@@ -166,7 +205,7 @@ class _Site:
         assets = [f"assets/{name}" for name in self._assets]
         return [*assets, *self._pictures, *self._renderer.addresses()]
 
-    def write(self, work: Path, progress: Callable[[str, int, int], None] | None) -> None:
+    def write(self, work: Path, progress: Progress | None) -> None:
         """Write every file below ``work``."""
         total = len(self._assets) + len(self._pictures) + len(self._renderer.book)
         done = 0
@@ -187,9 +226,8 @@ class _Site:
         for address, html in self._renderer.pages():
             make_room(address).write_text(html, encoding="utf-8", newline="\n")
             advance()
-        root = (Path(self._guide.folder) / "pictures").resolve()
         for address in self._pictures:
-            _copy_picture(self._guide, address, root, work)
+            copy_picture(self._guide, address, work)
             advance()
 
 
@@ -204,9 +242,11 @@ def _used_pictures(guide: "Guide") -> list[str]:
     return list(used)
 
 
-def _copy_picture(guide: "Guide", address: str, root: Path, work: Path) -> None:
+def copy_picture(guide: "Guide", address: str, work: Path, name: str = "") -> None:
+    """Copy a picture of a guide below ``work``, under its own address or another name."""
+    root = (Path(guide.folder) / "pictures").resolve()
     source = (Path(guide.folder) / address).resolve()
-    place = Path(os.path.normpath(work / address))
+    place = Path(os.path.normpath(work / (name or address)))
     if not source.is_relative_to(root) or not place.is_relative_to(work):
         raise FieldguideError(
             f"The guide lists a picture outside its own folder ({address!r}); build it again."

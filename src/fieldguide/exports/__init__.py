@@ -1,0 +1,48 @@
+"""Ways out of a guide: a file for each format, and one list of them.
+
+A format is a module of this package with ``write(order)``, which writes one file or folder and
+returns what to open. A new format is a module and a line in ``FORMATS``.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from fieldguide.errors import FieldguideError
+from fieldguide.exports.order import Order
+
+__all__ = ["FORMATS", "Format", "Order", "export_guide"]
+
+
+class Format(NamedTuple):
+    """A way out of a guide."""
+
+    module: str
+    summary: str
+    suffix: str = ""  # of the file, as people name it; "" for a folder
+
+
+FORMATS = {
+    "site": Format("site_pages", "the pages, as plain files that open without a server"),
+    "csv": Format("specimens_csv", "a row for each specimen", ".csv"),
+    "parquet": Format("specimens_parquet", "the same rows, typed", ".parquet"),
+    "imagefolder": Format("imagefolder", "pictures and metadata.jsonl, for Hugging Face"),
+    "newick": Format("newick", "the tree, with a tip for each specimen", ".nwk"),
+    "nexus": Format("nexus", "the same tree with its list of taxa", ".nex"),
+    "coco": Format("coco", "boxes of subjects and outlines of places", ".json"),
+    "characters": Format("characters", "how many of each kind show each word", ".csv"),
+    "darwin-core": Format("darwin_core", "an occurrence for each specimen", ".csv"),
+    "camtrap-dp": Format("camtrap_dp", "observations, by people and by the key", ".csv"),
+}
+
+
+def export_guide(order: Order, name: str = "site") -> Path:
+    """Write a guide in one of ``FORMATS``; return what to open."""
+    if name not in FORMATS:
+        raise FieldguideError(
+            f"--format of fieldguide export must be one of {', '.join(FORMATS)}; got {name!r}."
+        )
+    form = FORMATS[name]
+    if form.suffix:
+        order.check_file()
+    return import_module(f"fieldguide.exports.{form.module}").write(order)

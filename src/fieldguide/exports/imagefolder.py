@@ -1,0 +1,78 @@
+"""The Hugging Face imagefolder: pictures, and what is known of each in ``metadata.jsonl``.
+
+``datasets.load_dataset("imagefolder", data_dir=OUT)`` reads it. The pictures are the guide's own
+views (JPEG, up to 1024 px, without any metadata of the camera), or the originals where
+``--images`` says where they are.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from fieldguide.errors import FieldguideError
+from fieldguide.exports.order import Order
+from fieldguide.exports.specimen_rows import list_rows
+from fieldguide.guide import Specimen
+from fieldguide.site.export import copy_picture, write_folder
+
+METADATA = "metadata.jsonl"
+
+
+def write(order: Order) -> Path:
+    """Write the folder, or bring an earlier one up to date."""
+    return write_folder(
+        order.guide,
+        order.target,
+        _Content(order),
+        overwrite=order.overwrite,
+        progress=order.progress,
+    )
+
+
+class _Content:
+    """The pictures by the numbers of their specimens, and the file that describes them."""
+
+    form, first = "imagefolder", METADATA
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+
+    @cached_property
+    def _specimens(self) -> list[Specimen]:
+        return list(self._order.list_specimens("listing pictures"))
+
+    def list_names(self) -> list[str]:
+        """Return the name of every file."""
+        return [*map(self._name, self._specimens), METADATA]
+
+    def write(self, work: Path, progress: Callable[[str, int, int], None] | None) -> None:
+        """Write every file below ``work``."""
+        report = progress or (lambda *_: None)
+        with open(work / METADATA, "w", encoding="utf-8", newline="\n") as file:
+            for specimen, row in zip(self._specimens, list_rows(self._order), strict=True):
+                line = {"file_name": self._name(specimen), **row._asdict()}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for specimen in self._specimens:
+            self._copy(specimen, work)
+            report("copying pictures", specimen.id + 1, len(self._specimens))
+
+    def _name(self, specimen: Specimen) -> str:
+        has_original = self._order.images is not None
+        suffix = PurePosixPath(specimen.path).suffix.lower() if has_original else ".jpg"
+        return f"images/{specimen.id:06d}{suffix}"
+
+    def _copy(self, specimen: Specimen, work: Path) -> None:
+        name, images = self._name(specimen), self._order.images
+        if images is None:
+            copy_picture(self._order.guide, specimen.picture, work, name)
+            return
+        source = (images / specimen.path).resolve()
+        if not source.is_relative_to(images.resolve()) or not source.is_file():
+            raise FieldguideError(
+                f"There is no {specimen.path!r} in {str(images)!r}; give --images the folder that "
+                "the guide was built from, or leave it out for the guide's own views."
+            )
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, work / name)

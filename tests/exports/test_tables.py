@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,6 +145,28 @@ def test_darwin_core_has_terms_of_the_standard(guide, export):
         assert said["classifiedAs"] == specimen.answer
         assert said["classifiedBy"].startswith("Fieldguide ")
         assert said["classificationProbability"] == pytest.approx(specimen.sure, abs=1e-4)
+
+
+def test_dates_and_places_are_told(make_stand_in, export):
+    odd = make_stand_in([("robin", ("bird",), (40, 30), f"robin/{i}.jpg") for i in range(2)])
+    odd._specimens[0] = replace(
+        odd._specimens[0],
+        date="2021-05-03T14:07:09",
+        latitude=52.5,
+        longitude=-1.25,
+        caption="On the fence.",
+        owner_words=("fence", "spring"),
+    )
+    first, second = read_csv(export(odd, "csv"))
+    told = (first["date"], first["latitude"], first["longitude"], first["owner_words"])
+    assert told == ("2021-05-03T14:07:09", "52.5", "-1.25", "fence; spring")
+    assert {second[n] for n in ("date", "latitude", "longitude", "caption")} == {""}
+    first, second = read_csv(export(odd, "darwin-core"))
+    assert (first["eventDate"], first["decimalLongitude"]) == ("2021-05-03T14:07:09", "-1.25")
+    assert (first["geodeticDatum"], second["geodeticDatum"]) == ("WGS84", "")
+    assert first["occurrenceRemarks"] == "On the fence."
+    first, *_ = read_csv(export(odd, "camtrap-dp"))
+    assert first["eventStart"] == first["eventEnd"] == "2021-05-03T14:07:09"
 
 
 def test_camtrap_dp_has_what_its_table_asks_for(guide, export):

@@ -43,10 +43,13 @@ def _describe(row: SpecimenRow, classifier: str, built: str) -> Iterator[dict[st
     shared = {
         "deploymentID": row.path.rpartition("/")[0] or ".",
         "mediaID": row.path,
+        "eventStart": row.date,
+        "eventEnd": row.date,
         "observationLevel": "media",
         "observationType": "unclassified",
         **_word_box(row),
         "observationTags": " | ".join(row.words),
+        "observationComments": row.caption,
     }
     if row.kind is None and row.answer is None:
         yield {**shared, "observationID": row.path}

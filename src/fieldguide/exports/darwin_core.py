@@ -8,6 +8,7 @@ the key says of the held-out specimen stands in ``identificationRemarks`` and, f
 import json
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from fieldguide._csv import write_table
 from fieldguide.exports.order import Order
@@ -17,6 +18,10 @@ COLUMNS = (
     "occurrenceID",
     "basisOfRecord",
     "datasetName",
+    "eventDate",
+    "decimalLatitude",
+    "decimalLongitude",
+    "geodeticDatum",
     "verbatimIdentification",
     "identifiedBy",
     "identificationRemarks",
@@ -41,7 +46,8 @@ def write(order: Order) -> Path:
 
 
 def _describe(order: Order, row: SpecimenRow, classifier: str) -> tuple:
-    said, properties = None, {}
+    said: str | None = None
+    properties: dict[str, Any] = {}
     if row.answer is not None:
         said = f"the key, when it had not seen this picture, says {row.answer}"
         properties = {
@@ -50,14 +56,20 @@ def _describe(order: Order, row: SpecimenRow, classifier: str) -> tuple:
             "classifiedAs": row.answer,
             "classificationProbability": row.confidence,
         }
+    if row.words:
+        properties["words"] = list(row.words)
     return (
         row.path,
         "MachineObservation",  # evidence that a camera recorded
         order.guide.title,
+        row.date,
+        row.latitude,
+        row.longitude,
+        None if row.latitude is None else "WGS84",
         row.kind if row.kind is not None else row.answer,
         None if row.kind is not None else (classifier if row.answer else None),
         said,
         row.path,
-        "; ".join(row.words),
+        row.caption,
         json.dumps(properties, ensure_ascii=False) if properties else None,
     )

@@ -25,6 +25,11 @@ class SpecimenRow(NamedTuple):
     subject_x1: float | None
     subject_y1: float | None
     subject_confidence: float | None
+    date: str | None  # when it was taken
+    latitude: float | None  # where, in degrees
+    longitude: float | None
+    caption: str | None  # the owner's sentence
+    owner_words: tuple[str, ...]  # in the file or beside it
 
 
 def list_rows(order: Order) -> Iterator[SpecimenRow]:
@@ -32,17 +37,26 @@ def list_rows(order: Order) -> Iterator[SpecimenRow]:
     guide = order.guide
     for specimen in order.list_specimens("writing specimens"):
         subject = guide.subject(specimen.id)
-        found = (None,) * 5 if subject is None else (*subject.box, subject.confidence)
+        box = (None,) * 4 if subject is None else subject.box
         yield SpecimenRow(
-            specimen.id,
-            specimen.path,
-            specimen.kind,
-            specimen.width,
-            specimen.height,
-            specimen.branch,
-            guide.sentence(specimen.branch),
-            tuple(word for word, _ in guide.words_of(specimen.id)),
-            specimen.answer,
-            None if specimen.sure is None else round(specimen.sure, N_DIGITS),
-            *found,
+            id=specimen.id,
+            path=specimen.path,
+            kind=specimen.kind,
+            width=specimen.width,
+            height=specimen.height,
+            branch=specimen.branch,
+            branch_words=guide.sentence(specimen.branch),
+            words=tuple(word for word, _ in guide.words_of(specimen.id)),
+            answer=specimen.answer,
+            confidence=None if specimen.sure is None else round(specimen.sure, N_DIGITS),
+            subject_x0=box[0],
+            subject_y0=box[1],
+            subject_x1=box[2],
+            subject_y1=box[3],
+            subject_confidence=None if subject is None else subject.confidence,
+            date=specimen.date,
+            latitude=specimen.latitude,
+            longitude=specimen.longitude,
+            caption=specimen.caption or None,
+            owner_words=specimen.owner_words,
         )

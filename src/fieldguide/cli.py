@@ -6,7 +6,7 @@ Heavy packages are imported inside the commands, so that ``--help`` is quick.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,6 +89,24 @@ Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; by default the first free one from 8000."),
 ]
+
+
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        say(f"fieldguide {metadata.version('fieldguide')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _begin(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say which version this is.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ Pictures are decoded one at a time, when somebody asks for them.
 
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -16,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._check import check_choice
+from fieldguide._display import make_card
 from fieldguide.collection.captions import Caption, find_captions, read_caption
 from fieldguide.collection.folder import (
     Sidecar,
@@ -47,7 +49,7 @@ class Item:
     caption: str = ""  # the owner's sentence in a file beside it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Collection:
     """Images with their labels and attributes.
 
@@ -97,6 +99,16 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        n_kinds = len({item.kind for item in self.items if item.kind is not None})
+        return f"<Collection {self.name!r}: {len(self):,} images, {n_kinds:,} kinds>"
+
+    def _repr_html_(self) -> str:
+        counts = Counter(item.kind for item in self.items if item.kind is not None)
+        skipped = f" {len(self.skipped):,} files were skipped." if self.skipped else ""
+        lines = [f"{len(self):,} images of {len(counts):,} kinds.{skipped}", self.kinds_because]
+        return make_card(self.name, lines, ("kind", "images"), counts.most_common(12))
 
     @classmethod
     def from_folder(

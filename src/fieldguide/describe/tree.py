@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldguide._display import make_card
 from fieldguide._saving import Array, Part
 
 _BLOCK = 4096  # rows at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tree:
     """A rooted tree as flat arrays in pre-order: a subtree is a run of nodes.
 
@@ -29,6 +30,17 @@ class Tree:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    def __repr__(self) -> str:
+        return f"<Tree: {len(self):,} nodes on {self._count_levels().size:,} levels>"
+
+    def _repr_html_(self) -> str:
+        rows = [(level, f"{n:,}") for level, n in enumerate(self._count_levels())]
+        title = f"A tree of {len(self):,} nodes"
+        return make_card(title, columns=("level", "nodes"), rows=rows[:12])
+
+    def _count_levels(self) -> np.ndarray:
+        return np.bincount(find_depth(np.asarray(self.parent)))
 
     def children(self) -> list[list[int]]:
         """Return the children of each node, in order."""

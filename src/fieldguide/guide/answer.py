@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+from fieldguide._display import make_card, show_share
 from fieldguide.chapters import OPTIONAL
 from fieldguide.guide.views import KeyPath
 
@@ -48,7 +49,7 @@ class Neighbour(NamedTuple):
     kind: Annotated[str | None, "its label; null if it has none"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What a guide says of one new image.
 
@@ -82,6 +83,21 @@ class Answer:
     ] = ()
     # What optional chapters say, by their name; one that says nothing is not there.
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
+
+    def __repr__(self) -> str:
+        named = [f"{kind.name} ({show_share(kind.probability)})" for kind in self.kinds[:3]]
+        return f"<Answer: {', '.join([*named, self.branch.sentence])}>"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            "It may be of no kind of the guide." if self.none_of_these else "",
+            "No subject stands out in it." if self.nothing_to_see else "",
+            f"In the tree: {self.branch.sentence}.",
+            f"It shows: {', '.join(shown.word for shown in self.words)}." if self.words else "",
+        ]
+        rows = [(kind.name, show_share(kind.probability)) for kind in self.kinds[:5]]
+        title = self.kinds[0].name if self.kinds else self.branch.sentence
+        return make_card(title, lines, ("kind", "probability"), rows)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold, ``schema`` first, parts last."""

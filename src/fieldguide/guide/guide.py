@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from fieldguide._display import make_card
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import draw_words_plate
@@ -90,6 +91,21 @@ class Guide:
         self.n_specimens: int = self.about["n_specimens"]
         self._catalogue = Catalogue(self.edition / files.CATALOGUE)
         self._models = Models(self.edition, self.about)
+
+    def __repr__(self) -> str:
+        n_kinds = self.about.get("n_kinds")
+        kinds = f" of {_count(n_kinds, 'kind')}" if n_kinds else ""
+        held = f"{_count(self.n_specimens, 'specimen')}{kinds}"
+        return f"<Guide {self.title!r}: {held}, in {str(self.folder)!r}>"
+
+    def _repr_html_(self) -> str:
+        below = [self.branches[b] for b in self.branches[0].children]
+        rows = [
+            (", ".join(b.words), f"{b.count:,}", ", ".join(name for name, _ in b.kinds[:4]))
+            for b in below
+        ]
+        columns = ("branch", "specimens", "kinds")
+        return make_card(self.title, [self.summary, self.verdict], columns, rows)
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> "Guide":

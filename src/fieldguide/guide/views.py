@@ -7,6 +7,10 @@ collection has labels; and the answers of its key. Everything here is data: no f
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from fieldguide._display import make_card, show_share
+
+_N_ROWS = 12  # of a table that a notebook shows
+
 
 @dataclass(frozen=True)
 class Specimen:
@@ -46,6 +50,11 @@ class Branch:
     exemplars: tuple[int, ...]  # specimen ids, most typical first
     kinds: tuple[tuple[str, int], ...]  # kinds here and below with their counts, largest first
 
+    def _repr_html_(self) -> str:
+        lines = [f"Branch {self.id}: {self.count:,} specimens, {len(self.children)} branches."]
+        title = ", ".join(self.words) or "The whole collection"
+        return make_card(title, lines, ("kind", "specimens"), self.kinds[:_N_ROWS])
+
 
 @dataclass(frozen=True)
 class Word:
@@ -69,6 +78,12 @@ class Kind:
     look_alikes: tuple[tuple[str, float], ...]  # other kinds; share of confusions either way
     branches: tuple[tuple[int, int], ...]  # (branch id, count): where its specimens sit
     shown: str  # the name as people write it; no other kind has it
+
+    def _repr_html_(self) -> str:
+        told = "" if self.recall is None else f"; the key names {show_share(self.recall)} rightly"
+        rows = [(w.name, show_share(w.share), show_share(w.elsewhere)) for w in self.words]
+        columns = ("word", "of these", "of others")
+        return make_card(self.shown, [f"{self.count:,} specimens{told}."], columns, rows[:_N_ROWS])
 
 
 @dataclass(frozen=True)
@@ -159,6 +174,17 @@ class Couplet:
     plus_end: tuple[str, ...]
     # Specimens that went −, both ways and + while the key was trained, where it knows them.
     examples: tuple[tuple[Exemplar, ...], ...] = ((), (), ())
+
+    def _repr_html_(self) -> str:
+        onward = {"−": (self.to_minus, self.minus_end), "+": (self.to_plus, self.plus_end)}
+        rows = [
+            (side, ", ".join(kinds), f"couplet {to}" if to else ", ".join(end))
+            for (side, (to, end)), kinds in zip(
+                onward.items(), (self.minus, self.plus), strict=True
+            )
+        ]
+        lines = [f"Both ways: {', '.join(self.both)}."] if self.both else []
+        return make_card(f"Couplet {self.number}", lines, ("side", "kinds", "leads to"), rows)
 
 
 class SideWords(NamedTuple):

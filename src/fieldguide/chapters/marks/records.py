@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from fieldguide._display import make_card
 from fieldguide.features.network import Box
 
 
@@ -98,6 +99,14 @@ class KindMarks:
     def said(self) -> tuple[Mark, ...]:
         """The marks that the sentence names."""
         return self.marks[: self.n_said]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (m.words, f"{m.n_own:,} of {m.of_own:,}", f"{m.n_other:,} of {m.of_other:,}")
+            for m in self.marks
+        ]
+        columns = ("mark", "of these", "of others")
+        return make_card(self.kind, [self.sentence or "No mark was found."], columns, rows[:12])
 
 
 @dataclass(frozen=True)

@@ -203,6 +203,11 @@ class StandInGuide:
             return np.array([s.id for s in self._specimens if s.kind == kind])
         return np.array(self._members[branch], dtype=int)
 
+    digests = property(lambda self: [f"{i:024x}" for i in range(self.n_specimens)])
+
+    def original(self, i):
+        return None
+
     def words_of(self, i):
         return self._words_of[i]
 

@@ -245,7 +245,7 @@ class Collection:
         table = _check_attributes(attributes, attribute_names, len(arrays))
         order = sorted(range(len(arrays)), key=lambda i: names[i])
         items = tuple(
-            Item(names[i], kinds[i] if kinds else None, stamp=_digest(arrays[i].tobytes()))
+            Item(names[i], kinds[i] if kinds else None, stamp=digest_of(arrays[i].tobytes()))
             for i in order
         )
         return cls(
@@ -261,11 +261,11 @@ class Collection:
         if self._arrays is not None:
             array = self._arrays[i]
             image = Image.fromarray(array)
-            return Picture(image, image.width, image.height), _digest(array.tobytes())
+            return Picture(image, image.width, image.height), digest_of(array.tobytes())
         assert self.folder is not None
         data = read_file(self.folder / self.items[i].path)
         picture = read_picture(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
-        return picture, _digest(data)
+        return picture, digest_of(data)
 
     def taken(self, i: int) -> Taken | None:
         """Return when and where image ``i`` was taken, without decoding it; None for a file that
@@ -282,10 +282,10 @@ class Collection:
         """Return the digest of image ``i`` without decoding it; None for a file that cannot be
         read."""
         if self._arrays is not None:
-            return _digest(self._arrays[i].tobytes())
+            return digest_of(self._arrays[i].tobytes())
         assert self.folder is not None
         try:
-            return _digest(read_file(self.folder / self.items[i].path))
+            return digest_of(read_file(self.folder / self.items[i].path))
         except UnreadableImageError:
             return None
 
@@ -320,7 +320,8 @@ def _read_captions(
     return joined, {file for file, found in said.items() if found.words}
 
 
-def _digest(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """Return the digest by which the content of an image is known."""
     return blake2b(data, digest_size=12).hexdigest()
 
 

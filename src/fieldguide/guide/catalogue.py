@@ -16,6 +16,7 @@ import numpy as np
 
 from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
+from fieldguide.guide.dates import DateRange
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
@@ -272,6 +273,32 @@ class Catalogue:
                 if len(found):
                     return found
         return np.empty(0, dtype=np.int64)
+
+    def of_dates(self, dates: DateRange) -> np.ndarray:
+        """Return the specimens that were taken within some dates."""
+        query = (
+            "SELECT group_concat(specimen) FROM taken WHERE date >= ? AND "
+            "substr(date, 1, ?) <= ? AND date LIKE ?"
+        )
+        month = f"____-{dates.month}%" if dates.month else "%"
+        values = [dates.first, len(dates.last), dates.last, month]
+        return _parse(self._all(query, values)[0][0])
+
+    def doubted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the specimens that the key, when it has not seen them, gives another kind than
+        their own, and how sure it is in millionths."""
+        query = (
+            f"SELECT group_concat(id), group_concat(CAST(COALESCE(sure, 0) * {MILLION} AS INTEGER))"
+            " FROM specimen WHERE kind IS NOT NULL AND answer IS NOT NULL AND answer <> kind"
+        )
+        ids, sure = self._all(query)[0]
+        return _parse(ids), _parse(sure)
+
+    def strip(self) -> None:
+        """Forget from here on when and where specimens were taken."""
+        with self._lock:
+            self._db.execute("DROP TABLE IF EXISTS temp.taken")
+            self._db.execute(f"CREATE TEMP TABLE taken ({_LATER['taken']})")
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the specimens that show each attribute."""

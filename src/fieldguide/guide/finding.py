@@ -3,8 +3,9 @@
 A term is looked up among the words and the kinds of the guide: as it is spelled, as a plural or
 singular, then as part of a name (*warbler* finds the kind *Cape May warbler*). A term that is none
 of these may begin a name, be the name of a file or folder, or a slip of the pen, in this order;
-what was taken for it is said. A specimen ranks by the sum over terms of its score, at most 1 for
-each, then by how typical it is of its branch.
+what was taken for it is said. ``date:`` takes dates, and *doubt*, where it is no name of the guide,
+the specimens whose held-out answer is another kind. A specimen ranks by the sum over terms of its
+score, at most 1 for each, then by how typical it is of its branch.
 """
 
 import difflib
@@ -17,11 +18,14 @@ import numpy as np
 
 from fieldguide._check import InvalidArgument, check_number
 from fieldguide.guide.catalogue import MILLION, Catalogue
+from fieldguide.guide.dates import read_date
 from fieldguide.guide.query import Piece, parse_query, write_term
 from fieldguide.guide.spelling import count_slips, most_slips, plain, singulars, split_words
-from fieldguide.guide.views import Facet, Find, Found, Term
+from fieldguide.guide.views import Facet, Find, Found, Specimen, Term
 
 _AND = ("and", "&", "+")
+_DOUBT = ("doubt", "doubts", "doubted", "doubtful")
+_DATES = ("2021", "2021-05", "2021-05..2021-07", "may")
 _LONGEST = 8  # words of one name that are tried together
 _LEAST_BEGINNING = 3  # letters
 _N_SUGGESTIONS = 5
@@ -83,7 +87,7 @@ class Finder:
         end = None if limit is None else start + limit
         shown = [int(i) for i in ids[start:end]]
         finds = tuple(
-            Find(specimen, float(score), self._reasons(terms, specimen.id, specimen.kind))
+            Find(specimen, float(score), self._reasons(terms, specimen))
             for specimen, score in zip(
                 self._catalogue.specimens(shown), scores[start:end], strict=True
             )
@@ -137,6 +141,12 @@ class Finder:
 
     def _read_piece(self, piece: Piece) -> list[Term]:
         """Part a piece into terms: from left to right, the longest name of the guide each time."""
+        if piece.form == "date":
+            return [
+                self._read_filter(word, "date", piece.excludes) or self._unknown(word, piece)
+                for word in piece.words
+                if word.casefold() not in _AND
+            ]
         if piece.is_quoted or self._look_up(" ".join(piece.words), piece.form)[1]:
             return [self._read_term(" ".join(piece.words), piece.form, piece.excludes)]
         terms: list[Term] = []
@@ -149,6 +159,16 @@ class Finder:
                 form, excludes = "", False
             words = words[n:]
         return terms
+
+    def _read_filter(self, text: str, how: str, excludes: bool) -> Term | None:
+        """Return a term about the date or the doubt of specimens; None for what is none."""
+        if how == "date" and read_date(text) is None:
+            return None
+        term = Term(text, excludes, form="date" if how == "date" else "", how=how)
+        return replace(term, n_specimens=len(self._score(term)[0]))
+
+    def _unknown(self, text: str, piece: Piece) -> Term:
+        return Term(text, piece.excludes, form=piece.form, suggestions=_DATES)
 
     def _measure(self, words: Sequence[str], form: str) -> int:
         """Return how many of the words, from the first on, are one name."""
@@ -163,6 +183,10 @@ class Finder:
     def _read_term(self, text: str, form: str, excludes: bool) -> Term:
         term = Term(text, excludes, form=form)
         how, names = ("", []) if form == "file" else self._look_up(text, form)
+        if not names and not form and text.casefold() in _DOUBT:
+            doubt = self._read_filter(text, "doubt", excludes)
+            assert doubt is not None
+            return doubt
         if not names and form != "file":
             how, names = "beginning", self._begin(text, form)
         if not names and form in ("", "file"):
@@ -272,6 +296,13 @@ class Finder:
         if term.how == "file":
             ids = self._catalogue.named(term.text)
             return ids, np.full(len(ids), MILLION)
+        if term.how == "doubt":
+            return self._catalogue.doubted()
+        if term.how == "date":
+            dates = read_date(term.text)
+            assert dates is not None
+            ids = self._catalogue.of_dates(dates)
+            return ids, np.full(len(ids), MILLION)
         best = np.full(self._n_specimens, -1, dtype=np.int64)
         if term.words:
             ids, scores = self._catalogue.showing(term.words)
@@ -281,14 +312,17 @@ class Finder:
         ids = np.flatnonzero(best >= 0)
         return ids, best[ids]
 
-    def _reasons(self, terms: Sequence[Term], i: int, kind: str | None) -> tuple[str, ...]:
-        """Return what of a specimen fits the terms: its words, kind and file."""
-        shown = {word for word, _ in self._catalogue.words_of(i)}
+    def _reasons(self, terms: Sequence[Term], specimen: Specimen) -> tuple[str, ...]:
+        """Return what of a specimen fits the terms: its words, kind, file, date and doubt."""
+        shown, kind = {word for word, _ in self._catalogue.words_of(specimen.id)}, specimen.kind
         wanted = [term for term in terms if not term.excludes]
         words = [word for term in wanted for word in term.words if word in shown]
         kinds = [kind for term in wanted if kind in term.kinds and kind is not None]
         files = [term.text for term in wanted if term.how == "file"]
-        return tuple(dict.fromkeys([*words, *kinds, *files]))
+        hows = {term.how for term in wanted}
+        dates = [specimen.date[:10]] if specimen.date and "date" in hows else []
+        doubts = [f"the key says {specimen.answer}"] if "doubt" in hows else []
+        return tuple(dict.fromkeys([*words, *kinds, *files, *dates, *doubts]))
 
     @cached_property
     def _typicality(self) -> np.ndarray:
@@ -309,7 +343,7 @@ class Finder:
 
 def rewrite_term(term: Term) -> str:
     """Write a term again; several words that are no name of the guide stay one term."""
-    is_name = term.how in ("exact", "plural", "part")
+    is_name = term.how in ("exact", "plural", "part", "doubt")
     return write_term(term.text, term.form, term.excludes, is_quoted=not is_name)
 
 
@@ -324,4 +358,5 @@ def _has(names: Iterable[_Name], form: str) -> bool:
 
 def _meaning(term: Term) -> tuple:
     text = "" if term.words or term.kinds else term.text
-    return (term.excludes, term.words, term.kinds, term.how == "file", text)
+    other = term.how if term.how in ("file", "date", "doubt") else ""
+    return (term.excludes, term.words, term.kinds, other, "" if other == "doubt" else text)

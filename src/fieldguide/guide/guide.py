@@ -26,6 +26,7 @@ from fieldguide.guide.finding import Finder
 from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
+from fieldguide.guide.originals import Original, find_original, read_original
 from fieldguide.guide.pairs import KindPair, compare_kinds
 from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_nearest
@@ -502,6 +503,25 @@ class Guide:
         found = self._catalogue.members(branch=branch, kind=kind, word=word)
         return np.array(found, dtype=np.int64)
 
+    def original(self, i: int) -> Path | None:
+        """Return where the image of a specimen is; None where its folder is gone or lacks it."""
+        return find_original(self.folder, self.about, self.specimen(i).path)
+
+    def read_original(self, i: int) -> Original | None:
+        """Return the image of a specimen as its owner has it; None where it is gone or changed."""
+        path = self.specimen(i).path
+        return read_original(self.folder, self.about, path, self.digests[int(i)])
+
+    def strip(self) -> "Guide":
+        """Return the guide without dates and places, as one may want to show it to others.
+
+        Captions, words and names of files stay as they are.
+        """
+        fresh = Guide(self.folder)
+        fresh._models.share_network(self._models)
+        fresh._catalogue.strip()
+        return fresh
+
     def words_of(self, i: int) -> tuple[tuple[str, float], ...]:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""
         return self._catalogue.words_of(int(i))
@@ -563,7 +583,8 @@ class Guide:
         ----------
         query : str
             Terms with commas between: words, kinds, names of files or folders, each as it is
-            written, in the singular or plural, in part, or with a slip of the pen. All must hold;
+            written, in the singular or plural, in part, or with a slip of the pen; ``date:`` and a
+            date; *doubt*, where the key says another kind than the label. All must hold;
             a minus or *not* before a term excludes it. ``docs/find.md`` has more.
         limit : int, optional
             The most to list; None lists all.

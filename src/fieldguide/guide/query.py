@@ -1,9 +1,9 @@
 """What a person asks for: "orange, spotted", "red -tail", "kind:wren", "IMG_0042".
 
 Commas part terms; so do blanks where the words between them are no one name of the guide. A minus
-or *not* before a term excludes it. Quotes hold a term together, and ``word:``, ``kind:`` and
-``file:`` say what it is. A comma or a quote in a name stands between quotes; there, a backslash
-stands before a quote or another backslash.
+or *not* before a term excludes it. Quotes hold a term together, and ``word:``, ``kind:``,
+``file:`` and ``date:`` say what it is. A comma or a quote in a name stands between quotes; there,
+a backslash stands before a quote or another backslash.
 """
 
 import re
@@ -16,7 +16,7 @@ MOST_WORDS = 40
 _NOT = ("not", "-", "−")
 
 _PIECE = re.compile(
-    r"""(?P<part>[,;]) | (?P<minus>[-−]?) (?P<form>(?:word|kind|file):\s*)?
+    r"""(?P<part>[,;]) | (?P<minus>[-−]?) (?P<form>(?:word|kind|file|date):\s*)?
         (?: "(?P<quoted>(?:[^"\\]|\\.)*)" | (?P<bare>[^\s,;"]+) | (?P<stray>") )""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
@@ -27,7 +27,7 @@ class Piece:
     """What a query asks for between two commas or signs; its words may be one name or several."""
 
     words: tuple[str, ...]  # as they were typed
-    form: str = ""  # "word", "kind" or "file" where the query says so
+    form: str = ""  # "word", "kind", "file" or "date" where the query says so
     is_quoted: bool = False  # one term, whatever the guide knows
     excludes: bool = False  # the first of its terms
 

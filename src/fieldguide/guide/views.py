@@ -92,8 +92,9 @@ class Term:
 
     text: str  # as it was typed
     excludes: bool = False
-    form: str = ""  # "word", "kind" or "file" where the query says so
-    # "exact", "plural", "part" of a name, "beginning" of one, "file", "slip" of the pen;
+    form: str = ""  # "word", "kind", "file" or "date" where the query says so
+    # "exact", "plural", "part" of a name, "beginning" of one, "file", "slip" of the pen, "date",
+    # "doubt": the key, when it has not seen the specimen, gives it another kind;
     # "" for a term that was not understood
     how: str = ""
     words: tuple[str, ...] = ()  # any of these, or

@@ -70,6 +70,7 @@ class KindPage:
     places: list[tuple[Branch, list[Branch], int]]  # branch, path to it, specimens there
     chapters: list[tuple[str, Any]]  # the chapter, and what its kind.html shows
     way: list[tuple[int, Side, Side]]  # couplet, side to take, side to leave
+    season: list[Chart]  # when and where its specimens were taken, where that is known
     listing: Listing
 
 
@@ -120,6 +121,7 @@ class SpecimenPage:
     shown: Picture
     specimen: Specimen
     words: tuple[tuple[str, float], ...]
+    original: str  # address of the image itself; "" where it is not at hand
     branch: Branch
     path: list[Branch]
     neighbours: list[Picture]

@@ -48,11 +48,11 @@ class _Axes(NamedTuple):
         for value, text in up:
             y = self.place(self.x[0], value)[1]
             lines.append(f'<line class="chart-rule" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>')
-            lines.append(_text(left - 6, y + 4, text, "end"))
+            lines.append(chart_text(left - 6, y + 4, text, "end"))
         for value, text in across:
             x = self.place(value, self.y[0])[0]
-            lines.append(_text(x, bottom + 16, text, "middle"))
-        lines.append(_text((left + right) / 2, bottom + 34, name, "middle"))
+            lines.append(chart_text(x, bottom + 16, text, "middle"))
+        lines.append(chart_text((left + right) / 2, bottom + 34, name, "middle"))
         return lines
 
 
@@ -82,7 +82,7 @@ def draw_costs(key: dict[str, Any]) -> Chart | None:
         lines += [f'<circle class="chart-dot" cx="{x}" cy="{y}" r="2.6"/>' for x, y in placed]
         x, y = placed[-1]
         anchor = "end" if x > _WIDTH / 2 else "start"
-        lines.append(_text(x, y - 8, _NAMES.get(name, name), anchor))
+        lines.append(chart_text(x, y - 8, _NAMES.get(name, name), anchor))
     x, y = axes.place(log(chosen["evaluations"]), chosen["accuracy"])
     lines.append(f'<circle class="chart-chosen" cx="{x}" cy="{y}" r="7"/>')
     return Chart(Markup("\n".join(lines)), _WIDTH, _HEIGHT, _tell_costs(key), _tell_costs(key))
@@ -140,7 +140,8 @@ def _is_in(cost: float, ends: tuple[float, float]) -> bool:
     return ends[0] <= log(cost) <= ends[1]
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
+def chart_text(x: float, y: float, text: str, anchor: str) -> str:
+    """Return a text on a drawing."""
     return (
         f'<text class="chart-text" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
         f"{escape(text)}</text>"

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fieldguide.guide.answer import Answer
+from fieldguide.guide.dates import MONTHS
 from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
@@ -33,10 +34,6 @@ _SURE = (
     (0.60, "fairly sure"),
     (0.40, "unsure"),
     (0.0, "little more than a guess"),
-)
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
 )
 _MOST_TYPES = 8  # of files, named apart
 _IRREGULAR = {"branch": "branches"}
@@ -321,6 +318,13 @@ def word_found(found: Found) -> str:
 
 def word_term(term: Term, spell: Spell = display_name) -> str:
     """Say what a term of a query is taken for; nothing where it is as it is spelled."""
+    if not term.how and term.form == "date":
+        examples = listed([f"date:{text}" for text in term.suggestions])
+        return f"“{term.text}” is no date; write one as in {examples}"
+    if term.how == "date":
+        return ""
+    if term.how == "doubt":
+        return "doubt: the key, when it has not seen the picture, says another kind"
     if not term.how:
         near = [spell(name) for name in term.suggestions]
         there = f"; there is {listed(near)}" if near else ""
@@ -364,7 +368,26 @@ def moment(iso: str) -> str:
         when = datetime.fromisoformat(iso).astimezone(UTC)
     except ValueError:
         return iso
-    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+
+
+def word_date(iso: str) -> str:
+    """Write when a picture was taken: ``"3 May 2021, 14:07 (UTC+02:00)"``."""
+    try:
+        when = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    day = f"{when.day} {MONTHS[when.month - 1]} {when.year}"
+    if len(iso) <= 10:
+        return day
+    offset = iso[19:]
+    return f"{day}, {when:%H:%M}" + (f" (UTC{offset})" if offset else "")
+
+
+def word_place(latitude: float, longitude: float) -> str:
+    """Write where a picture was taken: ``"47.6600° N, 9.1750° E"``."""
+    sides = "N" if latitude >= 0 else "S", "E" if longitude >= 0 else "W"
+    return f"{abs(latitude):.4f}° {sides[0]}, {abs(longitude):.4f}° {sides[1]}"
 
 
 def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> str:

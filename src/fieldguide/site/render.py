@@ -52,6 +52,7 @@ from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
+from fieldguide.site.seasons import draw_months, draw_places
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class Renderer:
             ],
             chapters=self._list_chapters(kind) if first else [],
             way=list_way(self.guide, kind.name, self.portray) if first else [],
+            season=self._draw_season(kind) if first else [],
             listing=self._listing(
                 self.guide.members(kind=kind.name),
                 page.number,
@@ -265,6 +267,7 @@ class Renderer:
             shown=shown,
             specimen=shown.specimen,
             words=self.guide.words_of(i)[:12],
+            original=self._find_original(i),
             branch=branch,
             path=self._path(branch),
             neighbours=self.pictures(j for j in nearest if 0 <= j != i),
@@ -340,6 +343,18 @@ class Renderer:
         shown = ((name, page.show_kind(self.guide, kind, self.pictures)) for name, page in pages)
         return [(name, part) for name, part in shown if part is not None]
 
+    def _draw_season(self, kind: Kind) -> list[Chart]:
+        """Return when and where the specimens of a kind were taken."""
+        specimens = self.guide.specimens(self.guide.members(kind=kind.name).tolist())
+        drawn = (draw(specimens) for draw in (draw_months, draw_places))
+        return [chart for chart in drawn if chart is not None]
+
+    def _find_original(self, i: int) -> str:
+        """Return the address of a specimen's image on a live guide; "" where it is not there."""
+        if not self.live or self.guide.original(i) is None:
+            return ""
+        return f"originals/{self.guide.digests[i]}"
+
     def portray(self, exemplar: Exemplar) -> Picture:
         """Return the picture of a specimen, or the one that stands for a kind."""
         return self.pictures([find_specimen(self.guide, exemplar)])[0]
@@ -401,9 +416,11 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         signed=phrases.signed,
         close_call=phrases.is_close_call,
         moment=phrases.moment,
+        word_date=phrases.word_date,
     )
     environment.globals.update(
         counted=phrases.count,
+        word_place=phrases.word_place,
         chapter_styles=list_styles(),
         alone=alone,
         no_border=NO_BORDER,

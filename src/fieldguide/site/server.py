@@ -7,6 +7,7 @@
     GET  /compare.html?a=…    two kinds, ``a`` and ``b``, side by side
     GET  /assets/…            style and scripts
     GET  /pictures/…          pictures that the guide lists, and nothing else
+    GET  /originals/DIGEST    the image of a specimen, while it lies unchanged in its folder
     POST /identify.html       multipart field ``image`` -> the page with the answer in it
     POST /api/identify        the same field -> the answer as ``Answer.to_plain`` gives it
     POST /api/identify.html   the same field -> the answer as two elements to insert into the page
@@ -58,6 +59,7 @@ from fieldguide.site.uploads import uploaded_image
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
+    from fieldguide.guide.originals import Original
 
 FIRST_PORT = 8000
 N_PORTS = 20  # ports tried from the first one when none is asked for
@@ -65,6 +67,9 @@ _AT_ONCE = 2  # pictures identified at the same time
 _N_FINDS = 20  # listed by /api/find unless a limit is given
 _WAITING = 32  # and how many more may wait for their turn
 _PICTURE_CACHE = "private, max-age=86400"
+_ORIGINAL_CACHE = "private, no-cache"  # it may be gone the next time
+# Whatever else its bytes may be read as, an image is shown as an image.
+_AS_PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 _PAGE_CACHE = "no-cache"  # ask each time; an unchanged page costs no body
 _NOT_KEPT = {"Cache-Control": "no-store"}
 _log = logging.getLogger("fieldguide.site")
@@ -110,6 +115,7 @@ def create_app(
             Route("/healthz", site.health, methods=["GET"]),
             Route("/assets/{name}", site.asset, methods=["GET"]),
             Route("/pictures/{address:path}", site.picture, methods=["GET"]),
+            Route("/originals/{digest}", site.original, methods=["GET"]),
             Route("/identify.html", site.identify_page, methods=["POST"]),
             Route("/{address:path}", site.page, methods=["GET"]),
         ],
@@ -219,6 +225,15 @@ class _Edition:
     def fragment(self, data: bytes) -> str:
         return self.renderer.answer(self.show(data))
 
+    def read_original(self, digest: str) -> "Original | None":
+        """Return the image of a specimen; None for any other digest."""
+        i = self._by_digest.get(digest)
+        return None if i is None else self.guide.read_original(i)
+
+    @cached_property
+    def _by_digest(self) -> dict[str, int]:
+        return {digest: i for i, digest in enumerate(self.guide.digests)}
+
     @cached_property
     def pictures(self) -> frozenset[str]:
         """The addresses of all its pictures."""
@@ -240,6 +255,7 @@ class _Site:
         self._max_upload_mb = max_upload_mb
         self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
         self._n_asked = 0
+        self._reading = threading.BoundedSemaphore(_AT_ONCE)
 
     def edition(self) -> _Edition:
         """Return what the guide is now; one answer takes all that it says from it."""
@@ -293,6 +309,19 @@ class _Site:
             raise HTTPException(404)
         folder = Path(edition.guide.folder)
         return _send_file(request, folder / address, folder / "pictures", _PICTURE_CACHE)
+
+    def original(self, request: Request) -> Response:
+        digest = request.path_params["digest"]
+        edition = self.edition()
+        tag = f'"{digest}"'
+        headers = {"ETag": tag, "Cache-Control": _ORIGINAL_CACHE, **_AS_PICTURE}
+        with self._reading:  # each may take as much memory as a file may have
+            found = edition.read_original(digest)
+        if found is None:
+            raise HTTPException(404)
+        if _is_known(request, tag):
+            return Response(status_code=304, headers=headers)
+        return Response(found.data, media_type=found.media_type, headers=headers)
 
     def summary(self, request: Request) -> Response:
         return JSONResponse(to_plain(guide_record(self.edition().guide), n_digits=None))

@@ -8,6 +8,7 @@ import typer
 from fieldguide._commands import Debug, GuideFolder, one_line_errors
 from fieldguide._console import say
 from fieldguide._reporter import Reporter
+from fieldguide.errors import FieldguideError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,6 +45,9 @@ def export(
             "stay, unless one has the name of a new one."
         ),
     ] = False,
+    strip: Annotated[
+        bool, typer.Option("--strip", help="Leave out when and where pictures were taken.")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """Write the page as plain files (OUT/index.html), or the guide in a format for other programs.
@@ -53,7 +57,12 @@ def export(
     from fieldguide.exports import Order, export_guide
     from fieldguide.guide import Guide
 
-    opened = Guide.open(guide)
+    if strip and images is not None:
+        raise FieldguideError(
+            "--images copies the originals with what their files hold, which --strip leaves out; "
+            "give one of the two."
+        )
+    opened = Guide.open(guide).strip() if strip else Guide.open(guide)
     with Reporter() as report:
         first = export_guide(Order(opened, out, images, overwrite, report), form)
     say(f"Open {first}")

@@ -6,9 +6,12 @@ import sqlite3
 
 import pytest
 from PIL import Image
+from starlette.testclient import TestClient
 from tests.guide.contents import contents
 
 from fieldguide import Collection, Guide
+from fieldguide.site.phrases import list_notes
+from fieldguide.site.server import create_app
 
 SETTINGS = {"features": "deep", "key": "ova", "marks": False, "n_jobs": 1}
 
@@ -113,3 +116,98 @@ def test_thumbnails_say_neither_when_nor_where(taken_guide):
         with Image.open(path) as image:
             assert not dict(image.getexif())
         assert b"2021:0" not in path.read_bytes()
+
+
+def test_specimens_are_found_by_date(taken_guide):
+    def find(query):
+        return {find.specimen.id for find in taken_guide.find(query, limit=None).finds}
+
+    dates = {s.id: s.date for s in taken_guide.specimens(range(24))}
+    for query, fits in (
+        ("date:2021-02", lambda d: d.startswith("2021-02")),
+        ("date:feb", lambda d: d[5:7] == "02"),
+        ("date:2021-02-03", lambda d: d.startswith("2021-02-03")),
+        ("date:2021-02..2021", lambda d: d >= "2021-02"),
+        ("date:..2021-02", lambda d: d < "2021-03"),
+        ("date:..", bool),
+        ("date:2020", lambda d: False),
+    ):
+        assert find(query) == {i for i, d in dates.items() if d and fits(d)}, query
+    assert find("-date:..") == {0}
+    assert find("kind:disc, date:2021-02") == {1, 4, 7}
+    found = taken_guide.find("date:2021-02, disc")
+    assert found.finds[0].because == ("disc", "2021-02-03")
+    assert taken_guide.narrow("date:2021-02")[0].query.startswith("date:2021-02, ")
+
+
+def test_what_is_no_date_is_said(taken_guide):
+    found = taken_guide.find("date:soon")
+    assert (found.total, found.terms[0].how) == (0, "")
+    (note,) = list_notes(found)
+    assert note.startswith("“soon” is no date; write one as in date:2021")
+
+
+def test_doubts_are_the_specimens_of_which_the_key_says_another_kind(taken_guide):
+    doubted = [s.id for s in taken_guide.specimens(range(24)) if s.answer not in (None, s.kind)]
+    found = taken_guide.find("doubt", limit=None)
+    assert sorted(find.specimen.id for find in found.finds) == doubted
+    sure = [find.specimen.sure for find in found.finds]
+    assert sure == sorted(sure, reverse=True)
+    assert taken_guide.find("not doubt").total == 24 - len(doubted)
+
+
+def test_an_original_is_a_specimen_that_lies_unchanged_in_its_folder(copies):
+    images, out = copies
+    guide = Guide.build(images, out, **SETTINGS)
+    client = TestClient(create_app(guide), base_url="http://localhost")
+    digest, data = guide.digests[1], (images / "disc" / "01.jpg").read_bytes()
+    answer = client.get(f"/originals/{digest}")
+    assert (answer.content, answer.headers["content-type"]) == (data, "image/jpeg")
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert f"originals/{digest}" in client.get("/specimen/1.html").text
+    (images / "disc" / "secret.jpg").write_bytes(b"\xff\xd8\xff secret")
+    for wrong in ("0" * 24, "..%2f..%2fdisc%2fsecret.jpg", "disc/secret.jpg", ""):
+        assert client.get(f"/originals/{wrong}").status_code == 404
+    (images / "disc" / "01.jpg").write_bytes(data + b"changed")
+    assert client.get(f"/originals/{digest}").status_code == 404
+    (images / "disc" / "01.jpg").unlink()
+    outside = images.parent / "outside.jpg"
+    outside.write_bytes(data)
+    (images / "disc" / "01.jpg").symlink_to(outside)
+    assert client.get(f"/originals/{digest}").status_code == 404
+    (images / "disc" / "01.jpg").unlink()
+    (images / "disc" / "01.jpg").symlink_to(images / "disc" / "copy.jpg")
+    (images / "disc" / "copy.jpg").write_bytes(data)  # a link inside the folder is a file of it
+    assert client.get(f"/originals/{digest}").content == data
+    images.rename(images.parent / "away")
+    assert client.get(f"/originals/{digest}").status_code == 404
+    fresh = TestClient(create_app(Guide.open(out)), base_url="http://localhost")
+    assert "originals/" not in fresh.get("/specimen/1.html").text
+
+
+def test_an_export_has_no_originals_and_can_do_without_dates_and_places(taken_guide, tmp_path):
+    taken_guide.export_site(tmp_path / "whole")
+    page = (tmp_path / "whole" / "specimen" / "1.html").read_text()
+    for text in ("3 February 2021, 14:07 (UTC+02:00)", "47.6600° N, 9.1753° E", "near the lake"):
+        assert text in page
+    assert "originals/" not in page
+    kind = (tmp_path / "whole" / "kind" / "disc.html").read_text()
+    assert "When and where" in kind
+    assert "from January 2021 to March 2021" in kind
+    taken_guide.strip().export_site(tmp_path / "bare")
+    for path in (tmp_path / "bare").rglob("*"):
+        data = path.read_bytes() if path.is_file() else b""
+        for text in (b"2021", b"47.66", b"When and where"):
+            assert text not in data, path
+        if path.suffix == ".jpg":
+            with Image.open(path) as image:
+                assert not dict(image.getexif())
+    assert "near the lake" in (tmp_path / "bare" / "specimen" / "1.html").read_text()
+
+
+def test_any_export_can_do_without_dates_and_places(taken_guide, photographs, tmp_path):
+    out = tmp_path / "specimens.csv"
+    for words, has_date in (((), True), (("--strip", "--overwrite"), False)):
+        invoke("export", taken_guide.folder, out, "--format", "csv", *words)
+        assert ("2021-02-03" in out.read_text()) is has_date
+    fails("export", taken_guide.folder, out, "--strip", "--images", photographs, says="one of the")

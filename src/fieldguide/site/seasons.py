@@ -17,7 +17,7 @@ from fieldguide.site.phrases import count, word_date, word_place
 
 _WIDTH = 440
 _CALENDAR_HEIGHT, _BAR_TOP, _BAR_BOTTOM = 120, 22, 96
-_LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 12, 12
+_LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 12, 36  # the scale stands below
 _MOST_HEIGHT, _LEAST_HEIGHT = 420, 120
 _LEAST_DEGREES = 0.01  # that a drawing spans: a kilometre
 _KM_PER_DEGREE = 111.2
@@ -124,8 +124,8 @@ class _Frame:
         start = right - 10 - length / km_per_px
         named = f"{length:,.0f} km" if length >= 1 else f"{length * 1000:,.0f} m"
         lines.append(
-            f'<path class="chart-scale" d="M{start:.1f} {_TOP + 12}v5H{right - 10}v-5"/>'
-            + chart_text((start + right - 10) / 2, _TOP + 29, named, "middle")
+            f'<path class="chart-scale" d="M{start:.1f} {bottom + 7}v5H{right - 10}v-5"/>'
+            + chart_text((start + right - 10) / 2, bottom + 26, named, "middle")
         )
         return lines
 

@@ -1,6 +1,7 @@
 """What all commands share: their arguments, one line for an error, the terminal."""
 
 import functools
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import typer
 
 from fieldguide._console import complain, drop_unsaid
 from fieldguide._files import is_disk_full
-from fieldguide.errors import FieldguideError
+from fieldguide.errors import FieldguideError, FieldguideWarning
 
 GuideFolder = Annotated[
     Path, typer.Argument(metavar="GUIDE", help="A guide made by 'fieldguide build'.")
@@ -44,6 +45,21 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(2) from None
 
     return wrapped
+
+
+def say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: Any = None,
+) -> None:
+    """Print a warning of ours as one line, as errors are; where it comes from with any other."""
+    if issubclass(category, FieldguideWarning):
+        complain(str(message))
+    else:
+        complain(warnings.formatwarning(message, category, filename, lineno).rstrip("\n"))
 
 
 def word_fault(error: Exception) -> str | None:

@@ -4,6 +4,7 @@ Heavy packages are imported inside the commands, so that ``--help`` is quick.
 """
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module, metadata
@@ -21,6 +22,7 @@ from fieldguide._commands import (
     GuideFolder,
     one_line_errors,
     open_console,
+    say_warning,
     word_fault,
 )
 from fieldguide._console import (
@@ -114,7 +116,9 @@ def main() -> None:
     prepare_streams()
     try:
         try:
-            app()
+            with warnings.catch_warnings():
+                warnings.showwarning = say_warning
+                app()
         finally:
             sys.stdout.flush()  # at the end of Python, an error would no longer be ours to word
     except BrokenPipeError:

@@ -16,9 +16,11 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from fieldguide import _console, cli
+from fieldguide._commands import say_warning
 from fieldguide._console import printable, say_json, say_rich
 from fieldguide._reporter import Reporter
 from fieldguide.collection import Collection
+from fieldguide.errors import FieldguideWarning
 from fieldguide.guide import Guide
 from tests.cli.commands import load_cases
 from tests.cli.terminals import run_on_terminal
@@ -384,3 +386,10 @@ def test_a_reader_that_goes_away(small_guide):
         complained = told.stderr.read()
     assert told.returncode == 1
     assert complained == b""
+
+
+def test_a_warning_of_ours_is_one_line(capsys):
+    say_warning(FieldguideWarning("max_cost=0.1 cannot be met."), FieldguideWarning, "a.py", 7)
+    assert capsys.readouterr().err == "fieldguide: max_cost=0.1 cannot be met.\n"
+    say_warning(UserWarning("odd"), UserWarning, "a.py", 7)
+    assert "a.py:7: UserWarning: odd" in capsys.readouterr().err

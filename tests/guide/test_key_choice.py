@@ -16,6 +16,7 @@ from fieldguide.guide.key_choice import (
     read_spec,
 )
 from fieldguide.guide.workspace import Settings
+from fieldguide.identify import OneVsAllClassifier
 
 
 def test_parameters_have_the_types_that_they_are_written_in():
@@ -84,3 +85,19 @@ def test_words_go_to_the_key():
         check_key(settings)
         fitted = fit_key(X, y, settings, words).key
         np.testing.assert_array_equal(fitted.words, words)
+
+
+def test_a_tree_by_name_tells_what_it_costs_beside_one_vs_all():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 10)
+    X = np.eye(8)[y] + rng.normal(0, 0.3, (80, 8))
+    choice = fit_key(X, y, Settings(key="relaxed", n_jobs=1))
+    flat, tree = choice.tried
+    assert choice.point in tree.points
+    assert choice.point.accuracy == choice.key.held_out_.accuracy
+    assert flat.points[0].evaluations == 8
+    assert flat.points[0].accuracy == pytest.approx(
+        OneVsAllClassifier().fit(X, y).held_out_.accuracy
+    )
+    assert fit_key(X, y, Settings(key="ova", n_jobs=1)).tried == ()
+    assert fit_key(X, y, Settings(key="relaxed:tolerance=1", n_jobs=1)).tried == ()

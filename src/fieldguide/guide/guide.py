@@ -381,10 +381,12 @@ class Guide:
             f"The key names {accuracy:.1%} of held-out specimens rightly "
             f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)"
         )
-        point = (self.about.get("key") or {}).get("point")
+        key = self.about.get("key") or {}
+        point = key.get("point")
         if point and point["share"] < 1:
-            asked, share = point["evaluations"], point["share"]
-            sentence += f", with {asked:.1f} functions for a picture, not {asked / share:.0f}"
+            asked, whole = point["evaluations"], point["evaluations"] / point["share"]
+            counted = key.get("counted", "functions")
+            sentence += f", with {asked:.1f} {counted} for a picture, not {whole:.0f}"
         return f"{sentence}. {self.growth}".rstrip()
 
     @property

@@ -119,6 +119,7 @@ def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[
             for each in choice.tried
         ],
         "point": None if choice.point is None else choice.point._asdict(),
+        "counted": "functions" if choice.key.kernel == "linear" else "kernel values",
     }
     asked = [
         (sure, answer == kind)

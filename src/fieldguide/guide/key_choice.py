@@ -24,6 +24,7 @@ from fieldguide.identify import (
     RelaxedHierarchyClassifier,
     choose_key,
 )
+from fieldguide.identify.auto_key import tell_points
 
 AUTO = "auto"
 KEYS: dict[str, Any] = {
@@ -121,7 +122,7 @@ def fit_key(
         key = make_key(settings)
         if words is not None:
             key.set_params(words=words)
-        return Choice(key.fit(X, y), None, ())
+        return tell_points(key.fit(X, y))
     given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
     return choose_key(
         X, y, **given, n_jobs=settings.n_jobs, random_state=settings.seed, words=words

@@ -142,6 +142,22 @@ def choose_key(
     return Choice(*take(), tuple(tried))
 
 
+def tell_points(key: Key) -> Choice:
+    """Return a key that was trained by itself with its settings, and one-vs-all beside them.
+
+    Nothing beside a flat key, one whose tolerance was given, or where no row could be held out.
+    """
+    points = key._points if isinstance(key, TreeKey) else []
+    if not points:
+        return Choice(key, None, ())
+    taken = next(point for point in points if point.tolerance == key.tolerance_)
+    whole, accuracy = taken.evaluations / taken.share, taken.accuracy - taken.gain
+    alone = OperatingPoint(None, whole, 1.0, accuracy, 0.0, 0.0)
+    flat = Tried(OneVsAllClassifier.__name__, (alone,), None)
+    tree = Tried(type(key).__name__, tuple(points), points[0].evaluations)
+    return Choice(key, taken, (flat, tree))
+
+
 def measure_entropy(index: np.ndarray) -> float:
     """Return the entropy of the classes of rows, in bits."""
     share = np.bincount(index) / len(index)

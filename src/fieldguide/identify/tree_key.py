@@ -65,7 +65,7 @@ from fieldguide.svm.folds import deal_folds
 SEARCHES = ("greedy", "best_first", "shortlist")
 TOLERANCES = (
     *(0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0),
-    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0),
+    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0, 22.0, 30.0),
 )
 N_FOLDS = 5
 _FOLD_TOL = 1e-2  # what nodes say of rows left out needs no exact hyperplane

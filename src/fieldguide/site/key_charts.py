@@ -14,6 +14,9 @@ _NAMES = {
     "OneVsAllClassifier": "one-vs-all",
     "RelaxedHierarchyClassifier": "relaxed hierarchy",
     "AttentionTreeClassifier": "attention tree",
+    "NormalizedCutTreeClassifier": "normalized cuts",
+    "ConfusionTreeClassifier": "confusion tree",
+    "DAGSVMClassifier": "DAGSVM",
 }
 
 
@@ -72,7 +75,7 @@ def draw_costs(key: dict[str, Any]) -> Chart | None:
     lines = axes.frame(
         [(log(c), f"{c:,}") for c in ticks],
         [(value, percent(value)) for value in _levels(*axes.y)],
-        "functions evaluated for a picture, on average",
+        f"{key.get('counted', 'functions')} evaluated for a picture, on average",
     )
     for name, curve in curves.items():
         placed = [axes.place(log(p["evaluations"]), p["accuracy"]) for p in curve]
@@ -119,7 +122,8 @@ def _tell_costs(key: dict[str, Any]) -> str:
     said = (
         f"Each dot is a setting of a key, judged on held-out specimens; the ringed one was taken: "
         f"{_NAMES.get(taken, taken)}, {percent(point['accuracy'])} right with "
-        f"{point['evaluations']:.1f} functions, {percent(point['share'])} of one-vs-all's."
+        f"{point['evaluations']:.1f} {key.get('counted', 'functions')}, "
+        f"{percent(point['share'])} of one-vs-all's."
     )
     left = [each for each in tried if not each["points"]]
     for each in left:

@@ -138,7 +138,7 @@ def test_identify_by_file_chooser(open_page, live, guide, find):
     page = open_page(f"{live}/identify.html")
     assert page.get_by_text("Waiting for a picture").is_visible()
     with page.expect_file_chooser() as chooser:
-        page.get_by_text("Choose a file").click()
+        page.get_by_text("Choose files").click()
     chooser.value.set_files(find)
     check_answer(page, guide)
     assert page.evaluate("document.activeElement.className") == "answer-title"
@@ -163,6 +163,29 @@ def test_identify_by_drop_and_paste(open_page, live, guide, find, how):
     check_answer(page, guide)
 
 
+@pytest.mark.parametrize("scripted", [True, False])
+def test_identify_several_pictures(open_page, live, guide, find, tmp_path, scripted):
+    page = open_page(f"{live}/identify.html", java_script_enabled=scripted)
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"\x89PNG and no more")
+    page.set_input_files("#image", [find, broken, find])
+    if not scripted:
+        page.get_by_role("button", name="Identify").click()
+    page.get_by_role("heading", name="3 pictures").wait_for()
+    assert page.locator("#reply").get_attribute("aria-busy") == "false"
+    assert page.locator("#shown img").count() == 0
+    items = page.locator("#reply .entries > li")
+    assert items.count() == 3
+    best = guide.identify([find])[0].kinds[0]
+    for i in (0, 2):
+        assert items.nth(i).get_by_role("link").inner_text() == guide.shown_name(best.name)
+        assert items.nth(i).get_by_text(find.name).is_visible()
+        assert items.nth(i).locator("img").evaluate("image => image.naturalWidth") > 10
+    assert items.nth(1).locator(".error").inner_text().startswith("That picture cannot be read")
+    items.nth(0).get_by_role("link").click()
+    page.get_by_role("heading", name="Look-alikes", exact=True).wait_for()
+
+
 def test_identify_without_kinds(open_page, live_plain, find):
     page = open_page(f"{live_plain}/identify.html")
     page.set_input_files("#image", find)
@@ -173,7 +196,7 @@ def test_identify_without_kinds(open_page, live_plain, find):
 
 def test_identify_without_scripts(open_page, live, guide, find):
     page = open_page(f"{live}/identify.html", java_script_enabled=False)
-    assert not page.get_by_text("Drop a picture here").is_visible()
+    assert not page.get_by_text("Drop pictures here").is_visible()
     page.get_by_role("button", name="Identify").click()  # nothing is sent: no file is chosen
     page.set_input_files("#image", find)
     page.get_by_role("button", name="Identify").click()

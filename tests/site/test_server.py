@@ -361,7 +361,7 @@ def test_identify_works_by_a_form(guide, client):
     assert page.headers["cache-control"] == "no-store"
     assert page.text.startswith("<!doctype html>")
     best = guide.identify([png()])[0].kinds[0]
-    assert f">{best.name}</a></h2>" in page.text
+    assert f">{best.name}</a>" in page.text
     fragment = client.post("/api/identify.html", files={"image": png()}).text
     for part in fragment.split('<p class="note spent">')[0].split('<div id="answer"'):
         assert part.strip() in page.text
@@ -387,6 +387,26 @@ def test_a_form_that_is_refused_is_a_page_with_one_sentence(guide, status, data,
     assert 'type="file"' in page.text  # to try another
     check_error(client.post("/identify.html", files=files, headers={"Accept": "*/*"}), status)
     check_error(client.post("/api/identify.html", files=files), status)
+
+
+def test_several_pictures_are_a_list(guide, client):
+    files = [("image", (name, data)) for name, data in (("<b>.png", png()), ("no.png", b"x"))]
+    page = client.post("/identify.html", files=files, headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert page.headers["cache-control"] == "no-store"
+    assert page.text.count('<li class="entry-answer">') == 2
+    assert "&lt;b&gt;.png" in page.text
+    assert "<b>.png" not in page.text
+    assert "That picture cannot be read: " in page.text
+    entry = client.post("/api/entry.html", files={"image": ("<b>.png", png())}).text.strip()
+    assert entry in page.text
+    many = [("image", (f"{i}.png", png())) for i in range(25)]
+    refused = client.post("/identify.html", files=many, headers={"Accept": "text/html"})
+    assert refused.status_code == 400
+    assert '<p class="error">' in refused.text
+    client = connect(guide, max_upload_mb=0.2)
+    large = [("image", (f"{i}.png", bytes(120 * 1024))) for i in range(2)]
+    assert client.post("/identify.html", files=large).status_code == 413
 
 
 def test_identify_without_kinds_gives_a_branch(plain_guide):

@@ -19,6 +19,7 @@ _N_KINDS = 5
 _N_NEIGHBOURS = 8
 _LIKELY = 0.01  # kinds less probable than this are not shown, but for the runner-up
 _SHOWN_PX = 960  # longer side of the picture asked about
+_SHORT_PX = 240  # of one of several
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,23 @@ class ShownAnswer:
     group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
     neighbours: list[Picture]
     seconds: float
+
+
+@dataclass(frozen=True)
+class ShortAnswer:
+    """What is said of one of several pictures that were sent together."""
+
+    name: str  # of its file, as the sender calls it
+    answer: Answer | None
+    picture: InlinePicture | None
+    unknown: str = ""  # that it may be of no kind
+    refusal: str = ""  # why it was not looked at
+
+
+def shorten_answer(name: str, answer: Answer, image: Image.Image) -> ShortAnswer:
+    """Gather what a list shows of an answer about ``image``."""
+    picture = inline_picture(image, name, _SHORT_PX)
+    return ShortAnswer(name, answer, picture, word_unknown(answer)[0])
 
 
 def show_answer(

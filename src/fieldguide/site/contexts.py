@@ -1,12 +1,12 @@
 """What each page shows: one record for each template, whose fields are the names that it uses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, Kind, Specimen, VisualWord
-from fieldguide.site.answers import ShownAnswer
+from fieldguide.site.answers import ShortAnswer, ShownAnswer
 from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
 from fieldguide.site.index import Section
@@ -181,6 +181,7 @@ class IdentifyPage:
     max_upload_mb: float
     asked: ShownAnswer | None = None
     refusal: str = ""  # why the picture was not looked at
+    entries: Sequence[ShortAnswer] = ()  # where several pictures were sent together
 
 
 @dataclass(frozen=True)

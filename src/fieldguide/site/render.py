@@ -21,7 +21,7 @@ from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
-from fieldguide.site.answers import ShownAnswer, show_answer
+from fieldguide.site.answers import ShortAnswer, ShownAnswer, show_answer
 from fieldguide.site.chapter_pages import (
     chapter_folder,
     list_pages,
@@ -160,13 +160,23 @@ class Renderer:
             "compare", ComparePage(make_chooser(self.guide, kind, other), refusal, [])
         )
 
-    def identify(self, asked: ShownAnswer | None = None, refusal: str = "") -> str:
-        """Render the *identify* page with an answer, or with the reason why there is none."""
-        return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal))
+    def identify(
+        self,
+        asked: ShownAnswer | None = None,
+        refusal: str = "",
+        entries: Sequence[ShortAnswer] = (),
+    ) -> str:
+        """Render the *identify* page with an answer or several, or with the reason why there is
+        none."""
+        return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal, entries))
 
     def answer(self, asked: ShownAnswer) -> str:
         """Render an answer alone, as the *identify* page has it."""
         return self._templates.get_template("fragment.html").render(root="", asked=asked)
+
+    def entry(self, entry: ShortAnswer) -> str:
+        """Render the answer about one of several pictures, as the *identify* page lists it."""
+        return self._templates.get_template("entry.html").render(root="", entry=entry)
 
     def show(self, answer: Answer, image: Image.Image, seconds: float) -> ShownAnswer:
         """Gather what the *identify* page shows of an answer."""

@@ -8,9 +8,11 @@
     GET  /assets/…            style and scripts
     GET  /pictures/…          pictures that the guide lists, and nothing else
     GET  /originals/DIGEST    the image of a specimen, while it lies unchanged in its folder
-    POST /identify.html       multipart field ``image`` -> the page with the answer in it
+    POST /identify.html       multipart field ``image``, once or several times -> the page with the
+                              answer, or a list of answers in short, in it
     POST /api/identify        the same field -> the answer as ``Answer.to_plain`` gives it
     POST /api/identify.html   the same field -> the answer as two elements to insert into the page
+    POST /api/entry.html      the same field -> the answer in short, as one item of a list
     GET  /api/guide           a summary of the guide
     GET  /api/find?q=…        what ``fieldguide find --json`` prints; ``limit`` as there
     GET  /healthz             {"status": "ok"}
@@ -30,11 +32,12 @@ import webbrowser
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -43,7 +46,7 @@ from starlette.routing import Mount, Route
 
 from fieldguide.errors import FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import to_plain
-from fieldguide.site.answers import ShownAnswer
+from fieldguide.site.answers import ShortAnswer, ShownAnswer, shorten_answer
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
 from fieldguide.site.guard import (
     LOOPBACK,
@@ -55,7 +58,7 @@ from fieldguide.site.guard import (
 )
 from fieldguide.site.records import found_record, guide_record
 from fieldguide.site.render import Renderer
-from fieldguide.site.uploads import uploaded_image
+from fieldguide.site.uploads import Upload, uploaded_images
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
 FIRST_PORT = 8000
 N_PORTS = 20  # ports tried from the first one when none is asked for
 _AT_ONCE = 2  # pictures identified at the same time
+_TOGETHER = 24  # pictures that one form may send
 _N_FINDS = 20  # listed by /api/find unless a limit is given
 _WAITING = 32  # and how many more may wait for their turn
 _PICTURE_CACHE = "private, max-age=86400"
@@ -108,6 +112,7 @@ def create_app(
                 routes=[
                     Route("/identify", site.identify, methods=["POST"]),
                     Route("/identify.html", site.fragment, methods=["POST"]),
+                    Route("/entry.html", site.entry, methods=["POST"]),
                     Route("/guide", site.summary, methods=["GET"]),
                     Route("/find", site.find, methods=["GET"]),
                 ],
@@ -210,8 +215,8 @@ class _Edition:
         self.results = lru_cache(maxsize=64)(self.renderer.results)
         self.compare = lru_cache(maxsize=64)(self.renderer.compare)
 
-    def identify(self, data: bytes) -> dict[str, Any]:
-        return self.guide.identify([data])[0].to_plain()
+    def identify(self, uploads: list[Upload]) -> dict[str, Any]:
+        return self.guide.identify([uploads[0].data])[0].to_plain()
 
     def show(self, data: bytes) -> ShownAnswer:
         start = time.perf_counter()
@@ -219,11 +224,24 @@ class _Edition:
         answer = self.guide.identify([sighting])[0]
         return self.renderer.show(answer, sighting.image, time.perf_counter() - start)
 
-    def identify_page(self, data: bytes) -> str:
-        return self.renderer.identify(self.show(data))
+    def identify_page(self, uploads: list[Upload]) -> str:
+        if len(uploads) == 1:
+            return self.renderer.identify(self.show(uploads[0].data))
+        return self.renderer.identify(entries=[self.enter(upload) for upload in uploads])
 
-    def fragment(self, data: bytes) -> str:
-        return self.renderer.answer(self.show(data))
+    def fragment(self, uploads: list[Upload]) -> str:
+        return self.renderer.answer(self.show(uploads[0].data))
+
+    def entry(self, uploads: list[Upload]) -> str:
+        return self.renderer.entry(self.enter(uploads[0]))
+
+    def enter(self, upload: Upload) -> ShortAnswer:
+        """Return what a list says of one picture of several, or why it says nothing."""
+        try:
+            sighting = self.guide.look(upload.data)
+        except UnreadableImageError as error:
+            return ShortAnswer(upload.name, None, None, refusal=_word_refusal(error))
+        return shorten_answer(upload.name, self.guide.identify([sighting])[0], sighting.image)
 
     def read_original(self, digest: str) -> "Original | None":
         """Return the image of a specimen; None for any other digest."""
@@ -346,9 +364,12 @@ class _Site:
     async def fragment(self, request: Request) -> Response:
         return HTMLResponse(await self._ask(request, _Edition.fragment), headers=_NOT_KEPT)
 
+    async def entry(self, request: Request) -> Response:
+        return HTMLResponse(await self._ask(request, _Edition.entry), headers=_NOT_KEPT)
+
     async def identify_page(self, request: Request) -> Response:
         try:
-            page = await self._ask(request, _Edition.identify_page)
+            page = await self._ask(request, _Edition.identify_page, _TOGETHER)
         except HTTPException as error:
             if wants_json(request):
                 raise
@@ -357,25 +378,33 @@ class _Site:
             return HTMLResponse(page, status_code=error.status_code, headers=headers)
         return HTMLResponse(page, headers=_NOT_KEPT)
 
-    async def _ask(self, request: Request, say: Callable[[_Edition, bytes], T]) -> T:
-        """Give the uploaded picture to the guide when it is its turn; return what ``say`` says."""
+    async def _ask(
+        self, request: Request, say: Callable[[_Edition, list[Upload]], T], most: int = 1
+    ) -> T:
+        """Give the uploaded pictures to the guide when it is their turn; return what ``say``
+        says."""
 
-        def answer(image: BinaryIO) -> T:
-            return say(self.edition(), image.read())
+        def answer(uploads: list[UploadFile]) -> T:
+            read = [Upload(upload.filename or "", upload.file.read()) for upload in uploads]
+            return say(self.edition(), read)
 
-        async with uploaded_image(request, self._max_upload_mb) as image:
+        async with uploaded_images(request, self._max_upload_mb, most) as uploads:
             if self._n_asked >= _AT_ONCE + _WAITING:
                 raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
             if self._turns is None:
                 self._turns = anyio.CapacityLimiter(_AT_ONCE)
             self._n_asked += 1
             try:
-                return await anyio.to_thread.run_sync(answer, image, limiter=self._turns)
+                return await anyio.to_thread.run_sync(answer, uploads, limiter=self._turns)
             except UnreadableImageError as error:
-                reason = str(error).strip().rstrip(".")
-                raise HTTPException(415, f"That picture cannot be read: {reason}.") from None
+                raise HTTPException(415, _word_refusal(error)) from None
             finally:
                 self._n_asked -= 1
+
+
+def _word_refusal(error: UnreadableImageError) -> str:
+    reason = str(error).strip().rstrip(".")
+    return f"That picture cannot be read: {reason}."
 
 
 def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:

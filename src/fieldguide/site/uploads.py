@@ -1,8 +1,8 @@
-"""Reading one uploaded picture, and refusing what is too large before it is all read."""
+"""Reading uploaded pictures, and refusing what is too large before it is all read."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import BinaryIO
+from typing import NamedTuple
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -15,12 +15,21 @@ _DRAIN = 4  # a body declared up to so many times too long is read to its end, t
 # a browser that is cut off while it sends shows a broken connection in place of our sentence
 
 
-@asynccontextmanager
-async def uploaded_image(request: Request, max_upload_mb: float) -> AsyncIterator[BinaryIO]:
-    """Give the uploaded file of a request; an HTTPException says what is wrong with it.
+class Upload(NamedTuple):
+    """A file that was sent."""
 
-    The file is in memory while it is small and in a temporary file otherwise, and gone after
-    the block.
+    name: str  # as the sender calls it
+    data: bytes
+
+
+@asynccontextmanager
+async def uploaded_images(
+    request: Request, max_upload_mb: float, most: int = 1
+) -> AsyncIterator[list[UploadFile]]:
+    """Give the uploaded files of a request; an HTTPException says what is wrong with them.
+
+    Each is in memory while it is small and in a temporary file otherwise, and gone after the
+    block. Together they may have ``max_upload_mb``.
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise HTTPException(415, f"Send the picture as multipart form data, in field {FIELD!r}.")
@@ -39,15 +48,15 @@ async def uploaded_image(request: Request, max_upload_mb: float) -> AsyncIterato
                 pass
         raise too_large
     counted = Request(request.scope, _counting(request.receive, limit, too_large))
-    async with counted.form(max_files=1, max_fields=8, max_part_size=_ENVELOPE) as form:
-        upload = form.get(FIELD)
-        if not isinstance(upload, UploadFile):
+    async with counted.form(max_files=most, max_fields=8, max_part_size=_ENVELOPE) as form:
+        uploads = [each for each in form.getlist(FIELD) if isinstance(each, UploadFile)]
+        if not uploads:
             raise HTTPException(400, f"Send one picture as a file, in the field {FIELD!r}.")
-        if (upload.size or 0) > max_bytes:
+        if sum(upload.size or 0 for upload in uploads) > max_bytes:
             raise too_large
-        if not upload.size:
+        if not any(upload.size for upload in uploads):
             raise HTTPException(400, "The file is empty; send a picture.")
-        yield upload.file
+        yield uploads
 
 
 def _counting(receive: Receive, limit: int, too_large: HTTPException) -> Receive:

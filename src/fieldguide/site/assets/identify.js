@@ -1,4 +1,4 @@
-/* Identify: take a picture by drop, paste or file chooser, send it, insert the guide's answer. */
+/* Identify: take pictures by drop, paste or file chooser, send them, insert the guide's answers. */
 (function () {
   "use strict";
   var page = document.getElementById("identify");
@@ -26,7 +26,8 @@
     image.alt = "The picture you chose";
     image.addEventListener("error", function () { image.remove(); });
     if (file) image.src = address;
-    document.getElementById("shown").replaceChildren(image);
+    document.getElementById("shown").replaceChildren();
+    if (file) document.getElementById("shown").append(image);
     page.classList.toggle("has-picture", Boolean(file));
   }
 
@@ -46,21 +47,31 @@
     document.querySelector(".answer-title").focus();
   }
 
-  function ask(file) {
+  /* What is wrong with a file before it is sent; "" for a picture. */
+  function fault(file) {
     if (file.type && file.type.indexOf("image/") !== 0) {
-      return refuse("That is not a picture. Choose a JPEG, PNG, WebP or other image file.");
+      return "That is not a picture. Choose a JPEG, PNG, WebP or other image file.";
     }
     if (file.size > mostMb * 1024 * 1024) {
-      return refuse("That picture is larger than " + mostMb + " MB. Choose a smaller one.");
+      return "That picture is larger than " + mostMb + " MB. Choose a smaller one.";
     }
-    var turn = ++asked;
+    return "";
+  }
+
+  function send(address, file) {
     var body = new FormData();
     body.append("image", file, file.name || "pasted");
+    return fetch(address, { method: "POST", body: body }).then(function (response) {
+      return response.ok ? response.text() : response.json();
+    });
+  }
+
+  function ask(file) {
+    if (fault(file)) return refuse(fault(file));
+    var turn = ++asked;
     show(file);
     say("Looking closely …", "working");
-    fetch("api/identify.html", { method: "POST", body: body }).then(function (response) {
-      return response.ok ? response.text() : response.json();
-    }).then(function (answer) {
+    send("api/identify.html", file).then(function (answer) {
       if (turn !== asked) return;
       if (answer.error) say(answer.error.message, "error");
       else insert(answer);
@@ -69,17 +80,69 @@
     });
   }
 
-  function askFirst(data, otherwise) {
-    if (data && data.files.length) ask(data.files[0]);
+  /* Several pictures: one after the other, each an item of a list. */
+  function askSeveral(files) {
+    var turn = ++asked;
+    var title = document.createElement("h2");
+    var list = document.createElement("ol");
+    title.className = "answer-title";
+    title.tabIndex = -1;
+    list.className = "entries";
+    show(null);
+    document.getElementById("answer").replaceChildren(title, list);
+    reply.setAttribute("aria-busy", "true");
+
+    function add(item) {
+      list.append(item);
+    }
+
+    function addError(text, file) {
+      var item = document.createElement("li");
+      var line = document.createElement("p");
+      line.className = "error";
+      line.textContent = file.name + ": " + text;
+      item.append(line);
+      add(item);
+    }
+
+    function next(i) {
+      if (turn !== asked) return;
+      var isLast = i === files.length;
+      title.textContent = isLast ? files.length + " pictures"
+        : "Looking at picture " + (i + 1) + " of " + files.length + " …";
+      if (isLast) {
+        reply.setAttribute("aria-busy", "false");
+        return title.focus();
+      }
+      if (fault(files[i])) {
+        addError(fault(files[i]), files[i]);
+        return next(i + 1);
+      }
+      send("api/entry.html", files[i]).then(function (answer) {
+        if (turn !== asked) return;
+        if (answer.error) addError(answer.error.message, files[i]);
+        else add(new DOMParser().parseFromString(answer, "text/html").querySelector("li"));
+        next(i + 1);
+      }).catch(function () {
+        if (turn === asked) say("The guide does not answer. Is fieldguide serve still running?", "error");
+      });
+    }
+    next(0);
+  }
+
+  function askAll(data, otherwise) {
+    var files = data ? Array.from(data.files) : [];
+    if (files.length > 1) askSeveral(files);
+    else if (files.length) ask(files[0]);
     else if (otherwise) refuse(otherwise);
   }
 
   page.classList.add("scripted");
   form.addEventListener("submit", function (event) { event.preventDefault(); });
-  chooser.addEventListener("change", function () { askFirst(chooser); });
+  chooser.addEventListener("change", function () { askAll(chooser); });
   document.addEventListener("paste", function (event) {
     var isSearch = event.target === document.getElementById("q");
-    askFirst(event.clipboardData,
+    askAll(event.clipboardData,
       isSearch ? "" : "The clipboard holds no picture. Copy one, then paste it here.");
   });
   ["dragenter", "dragover"].forEach(function (name) {
@@ -94,6 +157,6 @@
   document.addEventListener("drop", function (event) {
     event.preventDefault();
     drop.classList.remove("over-it");
-    askFirst(event.dataTransfer, "That was not a file. Save the picture first, then drop the file.");
+    askAll(event.dataTransfer, "That was not a file. Save the picture first, then drop the file.");
   });
 })();

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fieldguide import _compare, _export, _identify
+from fieldguide import _compare, _edit, _export, _identify
 from fieldguide._commands import (
     AsJson,
     Debug,
@@ -539,6 +539,7 @@ def _print_summary(guide: "Guide") -> None:
             say(f"  {file.path}: {file.reason}")
         if len(guide.unreadable) > 10:
             say("  … more of them stand on the page 'About this guide'")
+    say(*guide.edits.faults)
     if guide.about.get("other_files"):
         say(f"{word_others(guide.about['other_files'])}.")
     say(f"The guide is in {guide.folder}")
@@ -608,7 +609,7 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
-for _command in (_identify, _compare, _export):
+for _command in (_identify, _compare, _edit, _export):
     _command.add_to(app)
 for _name in OPTIONAL:
     import_module(f"fieldguide.chapters.{_name}.command").add_to(app)

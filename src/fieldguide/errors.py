@@ -6,6 +6,7 @@
     ├── CollectionError             a folder, sidecar or array that cannot be read as a collection
     │   └── UnreadableImageError    one image file that cannot be read (counted, listed, skipped)
     ├── EmbedderError               a network file that is missing, altered or of the wrong shape
+    ├── EditError                   an edit of a guide that cannot be made
     ├── ModelError                  a model that cannot be saved, or a saved one that is damaged
     └── GuideError                  a guide folder that is missing, damaged or of another version
     FieldguideWarning               something that worked, but not as well as it could
@@ -44,6 +45,10 @@ class ModelError(FieldguideError, ValueError):
 
 class GuideError(FieldguideError):
     """A guide folder that is missing, damaged, or written by a version that we cannot read."""
+
+
+class EditError(FieldguideError):
+    """An edit of a guide that cannot be made: an unknown verb, target or value."""
 
 
 class FieldguideWarning(UserWarning):

@@ -18,6 +18,7 @@ from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
 from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.edited import Overlay
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.pairs import compare_kinds
@@ -52,7 +53,8 @@ class StandInGuide:
                  has_graph=False):  # fmt: skip
         self.folder = Path(folder)
         self.title = title
-        self.n_specimens = len(places)
+        self.n_specimens = self.n_shown = len(places)
+        self.overlay = Overlay()
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}

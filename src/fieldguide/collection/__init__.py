@@ -1,7 +1,16 @@
 """Images in: folders and arrays become a :class:`Collection`; the only reader of image files."""
 
-from fieldguide.collection.collection import Collection, Item, to_rgb_array
-from fieldguide.collection.images import Picture, read_picture
+from fieldguide.collection.collection import Collection, Item, digest_of, to_rgb_array
+from fieldguide.collection.images import Picture, read_file, read_picture
 from fieldguide.collection.taken import Taken
 
-__all__ = ["Collection", "Item", "Picture", "Taken", "read_picture", "to_rgb_array"]
+__all__ = [
+    "Collection",
+    "Item",
+    "Picture",
+    "Taken",
+    "digest_of",
+    "read_file",
+    "read_picture",
+    "to_rgb_array",
+]

@@ -22,7 +22,7 @@ house) and give no words of their own.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -154,6 +154,36 @@ def fill_silent(
         if stem_word(name) in place:
             filled[silent, j] = scores[silent, place[stem_word(name)]]
     return own._replace(scores=filled)
+
+
+def correct_words(
+    parts: Sequence[tuple[str, Sequence[str], np.ndarray]],
+    corrected: Mapping[int, Mapping[str, bool]],
+) -> list[tuple[str, Sequence[str], np.ndarray]]:
+    """Return the words of all sources with what the owner has said of single images since.
+
+    Parameters
+    ----------
+    parts : sequence of (source, names of D words, scores of shape (n, D))
+    corrected : mapping of int to (mapping of str to bool)
+        Of an image, which words it shows and which it does not. A word that no source has becomes
+        a keyword.
+    """
+    fixed = [(source, names, np.array(scores, np.float32)) for source, names, scores in parts]
+    known = {stem_word(name) for _, names, _ in fixed for name in names}
+    n = len(fixed[0][2]) if fixed else max(corrected) + 1
+    said = sorted({w for words in corrected.values() for w in words if stem_word(w) not in known})
+    new = list({stem_word(word): word for word in reversed(said)}.values())[::-1]
+    if new:
+        fixed.append(("keyword", new, np.zeros((n, len(new)), np.float32)))
+    for _, names, scores in fixed:
+        place: dict[str, list[int]] = {}
+        for k, name in enumerate(names):
+            place.setdefault(stem_word(name), []).append(k)
+        for i, words in corrected.items():
+            for word, is_shown in words.items():
+                scores[i, place.get(stem_word(word), [])] = float(is_shown)
+    return fixed
 
 
 class _Idea(NamedTuple):

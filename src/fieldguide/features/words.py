@@ -22,7 +22,7 @@ a yes is in `fieldguide.features.vocabulary`, and which of them a collection sup
 `fieldguide.features.properties`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ import numpy as np
 from fieldguide._check import InvalidArgument, check_number
 from fieldguide.features.own_words import (
     OWN_SOURCES,
+    correct_words,
     fill_silent,
     find_own_words,
     stem_word,
@@ -135,6 +136,7 @@ class WordModel:
         keywords: Sequence[Iterable[str]] | None = None,
         annotated: np.ndarray | None = None,
         annotated_names: Sequence[str] | None = None,
+        corrected: Mapping[int, Mapping[str, bool]] | None = None,
     ) -> AttributeMatrix:
         """Choose the words of a collection and return its attribute matrix.
 
@@ -158,6 +160,9 @@ class WordModel:
             Empty for an image without keywords.
         annotated : array of shape (n, A), in [0, 1], optional
         annotated_names : sequence of A names
+        corrected : mapping of int to (mapping of str to bool), optional
+            What the owner has said of single images since: which words an image shows and which it
+            does not, whatever the other sources say.
         """
         n = _count_images(probabilities, properties, seen, kinds, paths, keywords, annotated)
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
@@ -190,6 +195,8 @@ class WordModel:
             if seen is not None:
                 scores[:, [name.startswith(_COLOURED) for name in PROPERTY_NAMES]] = 0
             parts.append(("picture", PROPERTY_NAMES, scores))
+        if corrected:
+            parts = correct_words(parts, corrected)
         self.common_ = _find_common(parts)
         columns: dict[str, tuple[str, np.ndarray]] = {}
         ideas: set[str] = set()

@@ -56,7 +56,7 @@ class Joined(Collection):
         """Return the digest of a new image, or of a specimen."""
         path = self.items[i].path
         if path not in self.rows:
-            return self.kept[path][1]
+            return self.kept[path][1] if path in self.kept else None
         assert self.added is not None
         return self.added.digest(self.rows[path])
 

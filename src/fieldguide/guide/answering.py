@@ -10,6 +10,7 @@ from fieldguide.features.vocabulary import YES
 from fieldguide.guide.answer import (
     Answer,
     AnswerBranch,
+    NamedKind,
     Neighbour,
     ShownWord,
 )
@@ -28,19 +29,30 @@ GROUP_CONFIDENCE = 0.9  # with which a group of kinds holds, where the kind alon
 
 def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
     """Return all that a guide says of one new image."""
-    nearest = sighting.nearest
+    nearest = np.array([i for i in sighting.nearest if i not in guide.overlay.excluded])
     branch = place_row(guide, nearest)
     return Answer(
-        sighting.kinds[:N_KINDS],
+        merge_kinds(guide, sighting)[:N_KINDS],
         AnswerBranch(branch, guide.sentence(branch)),
-        word_sighting(sighting),
+        word_sighting(guide, sighting),
         tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
         path=follow_key(guide, sighting) if guide.couplets else None,
         none_of_these=bool(sighting.kinds) and sighting.is_stranger,
         nothing_to_see=sighting.is_empty,
-        group=find_group(sighting),
+        group=tuple(dict.fromkeys(guide.overlay.kind(name) for name in find_group(sighting))),
         parts=answer_parts(sighting),
     )
+
+
+def merge_kinds(guide: "Guide", sighting: Sighting) -> tuple[NamedKind, ...]:
+    """Return the kinds of an image, most probable first; those that the owner merged are one."""
+    if not guide.overlay.aliases:
+        return sighting.kinds
+    probability: dict[str, float] = {}
+    for kind in sighting.kinds:
+        name = guide.overlay.kind(kind.name)
+        probability[name] = probability.get(name, 0.0) + kind.probability
+    return tuple(NamedKind(*pair) for pair in sorted(probability.items(), key=lambda p: -p[1]))
 
 
 def find_group(sighting: Sighting) -> tuple[str, ...]:
@@ -89,13 +101,14 @@ def place_row(guide: "Guide", nearest: np.ndarray) -> int:
     votes = np.zeros(len(guide.branches))
     for specimen in guide.specimens(nearest):
         votes[guide.path(specimen.branch)] += 1 / len(nearest)
-    agreed = np.flatnonzero(votes >= AGREEMENT)
+    agreed = [0, *np.flatnonzero(votes >= AGREEMENT)]
     return int(max(agreed, key=lambda b: guide.branches[b].depth))
 
 
-def word_sighting(sighting: Sighting) -> tuple[ShownWord, ...]:
+def word_sighting(guide: "Guide", sighting: Sighting) -> tuple[ShownWord, ...]:
     """Return the words that a new image shows, surest first, those of the picture itself last."""
     model, scores = sighting.models.word_model, sighting.word_scores
     is_picture = np.array([s in WordModel.AROUND for s in model.sources_], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
-    return tuple(ShownWord(model.names_[j], float(scores[j])) for j in order)
+    named = ((guide.overlay.word(model.names_[j]), float(scores[j])) for j in order)
+    return tuple(ShownWord(name, score) for name, score in named if name is not None)

@@ -331,6 +331,10 @@ class Catalogue:
         """Return the path and the digest of every specimen, by id."""
         return self._all("SELECT path, digest FROM specimen ORDER BY id")
 
+    def register(self) -> list[tuple[str, str, str | None, int, float]]:
+        """Return path, digest, kind, branch and typicality of every specimen, by id."""
+        return self._all("SELECT path, digest, kind, branch, typical FROM specimen ORDER BY id")
+
     def thumbnails(self) -> list[tuple[str, bool]]:
         """Return the digest of every specimen's image, and whether it has a larger picture."""
         return self._all("SELECT digest, has_large FROM specimen")

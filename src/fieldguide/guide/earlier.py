@@ -56,6 +56,13 @@ class Earlier:
         names = [picture_names(*pair) for pair in self._catalogue.thumbnails()]
         return {file: names[row] for file, row in self._rows.items()}
 
+    def digests(self) -> dict[str, str]:
+        """Return the digest of every file, as path, NUL, stamp."""
+        if self._catalogue is None:
+            return {}
+        digests = self._catalogue.digests()
+        return {file: digests[row] for file, row in self._rows.items()}
+
     def read(self, path: str, stamp: str) -> Measured:
         """Return what was measured of a file that was seen."""
         reason = self.failed.get(f"{path}\0{stamp}")

@@ -59,6 +59,8 @@ class Finder:
     ----------
     catalogue : Catalogue
     words, kinds : iterables of (name, number of specimens)
+    excluded : iterable of int
+        Specimens that are never found.
     """
 
     def __init__(
@@ -66,8 +68,10 @@ class Finder:
         catalogue: Catalogue,
         words: Iterable[tuple[str, int]],
         kinds: Iterable[tuple[str, int]],
+        excluded: Iterable[int] = (),
     ) -> None:
         self._catalogue = catalogue
+        self._excluded = [*excluded]
         self._scored: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
         self._names = [_describe("word", *each) for each in words]
         self._names += [_describe("kind", *each) for each in kinds]
@@ -268,6 +272,7 @@ class Finder:
         """Return the specimens that fit all terms, best first, and their scores."""
         scores = np.zeros(self._n_specimens, dtype=np.int64)
         fits = np.ones(self._n_specimens, dtype=bool)
+        fits[self._excluded] = False
         for term in terms:
             ids, score = self._score(term)
             has = np.zeros(self._n_specimens, dtype=bool)

@@ -22,6 +22,9 @@ from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
+from fieldguide.guide.edited import EditedCatalogue, Overlay
+from fieldguide.guide.edits.editor import Edits
+from fieldguide.guide.edits.log import EditLog, Reading
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.models import Models
@@ -90,8 +93,10 @@ class Guide:
         self.edition = files.find_edition(self.folder, self.about)
         self.title: str = self.about["title"]
         self.n_specimens: int = self.about["n_specimens"]
-        self._catalogue = Catalogue(self.edition / files.CATALOGUE)
         self._models = Models(self.edition, self.about)
+        self._plain = Catalogue(self.edition / files.CATALOGUE)
+        self._log = EditLog(self.folder)
+        self.refresh()
 
     def __repr__(self) -> str:
         n_kinds = self.about.get("n_kinds")
@@ -240,14 +245,50 @@ class Guide:
         return self.reopen()
 
     def is_current(self) -> bool:
-        """Whether the guide has not been built again since it was opened."""
-        return files.stamp_info(self.folder) in (self._stamp, None)
+        """Whether the guide has not been built again or edited since it was opened."""
+        is_built_again = files.stamp_info(self.folder) not in (self._stamp, None)
+        return not is_built_again and self._log.stamp() == self._log_stamp
 
     def reopen(self) -> "Guide":
-        """Open the guide as it is now, with the same network."""
+        """Open the guide as it is now, with the same network; edits cost no model."""
         fresh = Guide(self.folder)
-        fresh._models.share_network(self._models)
+        if fresh._stamp == self._stamp:
+            fresh._models = self._models
+        else:
+            fresh._models.share_network(self._models)
         return fresh
+
+    # -- the owner's edits ----------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show what the log of edits holds now; of this edition, whatever was built meanwhile."""
+        self._log_stamp = self._log.stamp()
+        self._reading: Reading = self._log.read()
+        shown = ("branches", "kinds", "words", "sources", "couplets", "_kind_by_name", "_finder")
+        for name in (*shown, "edits", "edited_catalogue", "_worded"):
+            self.__dict__.pop(name, None)
+        is_edited = bool(self._reading.active)
+        self._catalogue = self.edited_catalogue if is_edited else self._plain
+
+    @cached_property
+    def edits(self) -> Edits:
+        """What the owner has edited, and how to edit more; see ``docs/edits.md``."""
+        return Edits(self, self._log, self._reading)
+
+    @cached_property
+    def edited_catalogue(self) -> EditedCatalogue:
+        """The catalogue with the edits laid over it."""
+        return EditedCatalogue(self._plain, self._reading.active)
+
+    @property
+    def overlay(self) -> Overlay:
+        """What of the guide is edited: merged kinds, excluded specimens, hidden branches, notes."""
+        return self.edited_catalogue.overlay if self._reading.active else Overlay()
+
+    @property
+    def n_shown(self) -> int:
+        """How many specimens are not excluded."""
+        return self.n_specimens - len(self.overlay.excluded)
 
     # -- what the guide holds -------------------------------------------------------------
 
@@ -314,8 +355,12 @@ class Guide:
             raise GuideError(
                 "The examples of the key are not specimens of this guide; build it again."
             )
+        excluded = self.overlay.excluded
         return {
-            int(node): tuple(tuple(labelled[i] for i in way if i >= 0) for way in ways)
+            int(node): tuple(
+                tuple(labelled[i] for i in way if i >= 0 and labelled[i].specimen not in excluded)
+                for way in ways
+            )
             for node, ways in zip(examples.node, examples.rows, strict=True)
         }
 
@@ -345,14 +390,15 @@ class Guide:
 
     @cached_property
     def _kind_by_name(self) -> dict[str, Kind]:
-        return {kind.name: kind for kind in self.kinds}
+        known = {kind.name: kind for kind in self.kinds}
+        return known | {name: known[kind] for name, kind in self.overlay.aliases.items()}
 
     @property
     def summary(self) -> str:
         """One sentence on what the collection is and holds."""
-        sentence = _count(self.n_specimens, "specimen")
-        if self.about["n_kinds"]:
-            sentence += f" of {_count(self.about['n_kinds'], 'kind')}"
+        sentence = _count(self.n_shown, "specimen")
+        if self.kinds:
+            sentence += f" of {_count(len(self.kinds), 'kind')}"
         common = self.about.get("common_words") or ()
         if common:
             sentence += f", nearly all “{', '.join(common[:2])}”"
@@ -418,7 +464,7 @@ class Guide:
     def find_kind(self, name: str) -> str:
         """Return the name of a kind from how a person may write it: "Crocodile head"."""
         if name in self._kind_by_name:
-            return name
+            return self._kind_by_name[name].name
         shown = {kind.shown: kind.name for kind in self.kinds}
         if name in shown:
             return shown[name]
@@ -576,7 +622,8 @@ class Guide:
     @cached_property
     def _finder(self) -> Finder:
         words = [(word, n) for word, n, _ in self.words]
-        return Finder(self._catalogue, words, [(kind.name, kind.count) for kind in self.kinds])
+        kinds = [(kind.name, kind.count) for kind in self.kinds]
+        return Finder(self._catalogue, words, kinds, excluded=self.overlay.excluded)
 
     def find(self, query: str, *, limit: int | None = 60, start: int = 0) -> Found:
         """Return the specimens that fit a query.
@@ -615,8 +662,10 @@ class Guide:
     def neighbours(self, ids: Iterable[int], n: int = 8) -> np.ndarray:
         """Return the ``n`` specimens that look most like each of ``ids``, nearest first."""
         ids = np.array([int(i) for i in ids], dtype=np.int64)
-        n = min(n, self.n_specimens - 1)
-        return find_nearest(self._models.rows, ids, n)
+        excluded = self.overlay.excluded
+        among = np.setdiff1d(np.arange(self.n_specimens), [*excluded]) if excluded else None
+        n = max(min(n, self.n_shown - 1), 0)
+        return find_nearest(self._models.rows, ids, n, among)
 
     # -- asking about new images ----------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The register: branches, kinds and specimens as records, and the catalogue that holds them."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,17 @@ from fieldguide.features.vocabulary import YES
 from fieldguide.guide import folder as files
 from fieldguide.guide import key, rows, specimens, trees, words
 from fieldguide.guide.catalogue import write_catalogue
+from fieldguide.guide.edits import arrange_exemplars
 from fieldguide.guide.key import Answers
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import count_confusions, make_branches, make_kinds, typicality
+from fieldguide.guide.summaries import (
+    N_EXEMPLARS,
+    choose_exemplars,
+    count_confusions,
+    make_branches,
+    make_kinds,
+    typicality,
+)
 from fieldguide.guide.trees import GrownTree
 from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
@@ -35,6 +44,7 @@ def build(work: Workspace) -> None:
     kinds: tuple[Kind, ...] = make_kinds(
         table.kinds, said.kinds, X, shows, matrix.names, described.labels
     )
+    kinds = tuple(_prefer_exemplars(kind, table, X) for kind in kinds)
     write_catalogue(
         work.draft.new(files.CATALOGUE),
         _list_specimens(table, described, said, _find_typical(X, table, described)),
@@ -57,6 +67,17 @@ def build(work: Workspace) -> None:
             for (kind, answer), n in sorted(confusions, key=lambda pair: (-pair[1], pair[0]))
         ],
     }
+
+
+def _prefer_exemplars(kind: Kind, table: Table, X: np.ndarray) -> Kind:
+    """Return a kind with the exemplars that its owner pinned first, and none that was rejected."""
+    hand = table.hand
+    if not (hand.pinned or hand.rejected):
+        return kind
+    own = [i for i, name in enumerate(table.kinds) if name == kind.name]
+    allowed = [i for i in own if i not in hand.rejected] or own
+    chosen = choose_exemplars(X, np.array(allowed))
+    return replace(kind, exemplars=arrange_exemplars(chosen, allowed, hand, N_EXEMPLARS) or chosen)
 
 
 def _find_typical(X: np.ndarray, table: Table, described: DescribedTree) -> np.ndarray:

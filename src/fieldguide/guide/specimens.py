@@ -15,6 +15,8 @@ from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection, Item, Taken
 from fieldguide.errors import CollectionError
 from fieldguide.guide.earlier import find_size
+from fieldguide.guide.edits.hand import Hand, SpecimenIndex, read_hand
+from fieldguide.guide.exclusion import find_excluded
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, Measured, measure_images, picture_names
 from fieldguide.guide.owner import save_owned
@@ -33,6 +35,8 @@ class Table:
     features: dict[str, np.ndarray]
     failed: list[tuple[str, str, str]]  # path, reason, stamp
     passing: dict[str, str]  # files that could not be read for a reason of the moment, and why
+    hand: Hand  # what the owner has edited of these specimens
+    n_excluded: int
 
 
 def build(work: Workspace) -> None:
@@ -70,6 +74,8 @@ def store(work: Workspace, table: Table) -> None:
         "images": _find_folder(work),
         "update": tell_update(work, table),
     }
+    if table.n_excluded:
+        work.info["n_excluded"] = table.n_excluded
 
 
 def tell_update(work: Workspace, table: Table) -> dict[str, int] | None:
@@ -104,7 +110,8 @@ def _find_folder(work: Workspace) -> str | None:
 
 def check_added(work: Workspace, table: Table) -> None:
     """Refuse to add images none of which can be read."""
-    if len(table.records) > work.earlier.info["n_specimens"]:
+    known = {each.path for each in work.earlier.specimens()}
+    if any(record.path not in known for record in table.records):
         return
     failed = [
         (path, reason)
@@ -129,11 +136,12 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     journal, shelf, items = work.journal, work.draft.shelf, work.collection.items
     known = work.earlier.pictures() | journal.file_pictures()
     failed = work.earlier.failed | journal.failed()
+    excluded = find_excluded(work)
     todo = []
     for i, item in enumerate(items):
         file = _file(item)
         is_whole = file in known and all(map(shelf.has, known[file]))
-        if not is_whole and file not in failed:
+        if not is_whole and file not in failed and item.path not in excluded:
             todo.append(i)
     todo = recognise_moved(work, todo)
     passing: dict[str, str] = {}
@@ -226,6 +234,7 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
     collection, journal = work.collection, work.journal
     done, taken = journal.stamps(), find_taken(work)
     failed = [(path, reason, "") for path, reason in collection.skipped]
+    excluded = find_excluded(work)
     good: list[int] = []
     records: list[Measured] = []
     with ExitStack() as opened:
@@ -234,6 +243,8 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
             for name in ("embedding", "logits", "properties")
         }
         for i, item in enumerate(collection.items):
+            if item.path in excluded:
+                continue
             if item.path in passing:
                 record = Measured(item.path, "", reason=passing[item.path])
             elif done.get(item.path) == item.stamp:
@@ -249,6 +260,10 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
                 row = getattr(record, name)
                 if row is not None:
                     writer.add(row)
+    if not records and not failed:
+        raise CollectionError(
+            f"All {len(excluded)} images in {collection.name!r} are excluded by edits; undo one."
+        )
     if not records:
         path, reason, _ = failed[0]
         raise CollectionError(
@@ -256,8 +271,10 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
             f"({path}: {reason}); give a folder with readable images."
         )
     features = {name: writer.open() for name, writer in writers.items() if writer.n_rows}
-    kinds = [collection.items[i].kind for i in good]
-    return Table(records, kinds, good, features, sorted(failed), passing)
+    index = SpecimenIndex([r.path for r in records], [r.digest for r in records])
+    hand = read_hand(work.edits.active, index)
+    kinds = [hand.label(row, collection.items[i].kind) for row, i in enumerate(good)]
+    return Table(records, kinds, good, features, sorted(failed), passing, hand, len(excluded))
 
 
 def _file(item: Item) -> str:

@@ -49,6 +49,7 @@ def build(work: Workspace) -> None:
         ],
         annotated=filled.attributes,
         annotated_names=filled.names if filled.attributes is not None else None,
+        corrected=table.hand.words,
     )
     work.built[NAME] = Words(words, near, model)
     work.info["n_words"] = len(words.names)

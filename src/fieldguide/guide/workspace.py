@@ -11,6 +11,7 @@ from fieldguide.errors import GuideError
 from fieldguide.features.network import Network
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.editions import Draft
+from fieldguide.guide.edits.log import EditLog, Reading
 from fieldguide.guide.faults import explained_faults
 from fieldguide.guide.journal import Journal
 
@@ -55,6 +56,8 @@ class Workspace:
         ``draft.shelf`` takes pictures.
     earlier : Earlier
         The guide that stands in the folder already.
+    edits : Reading
+        What the owner has edited.
     progress : callable
         Takes (what is being done, how many are done, how many there are).
     built : dict
@@ -72,6 +75,7 @@ class Workspace:
     draft: Draft
     earlier: Earlier
     progress: Progress
+    edits: Reading = field(default_factory=Reading)
     built: dict[str, Any] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
     pictures: set[str] = field(default_factory=set)
@@ -108,9 +112,12 @@ def open_workspace(
             raise GuideError(
                 f"The guide {str(out)!r} was built again meanwhile; run the same command again."
             )
-        info = {"measure_settings": measured}
+        edits = EditLog(out).read()
+        info: dict[str, Any] = {"measure_settings": measured}
+        if edits.edits:
+            info["edits"] = edits.last
         work = Workspace(
-            collection, settings, network, journal, draft, earlier, progress, info=info
+            collection, settings, network, journal, draft, earlier, progress, edits, info=info
         )
         yield work
         earlier.close()

@@ -54,7 +54,8 @@ class AddressBook:
     Parameters
     ----------
     guide : Guide
-        Only its branches, kinds, words, couplets, visual words and number of specimens are read.
+        Only its branches, kinds, words, couplets, visual words, number of specimens and overlay are
+        read. What its owner excluded or hid keeps its address, and is not listed.
 
     Attributes
     ----------
@@ -74,6 +75,7 @@ class AddressBook:
         self.sections = [(name, sheet.title) for name, (_, sheet) in sheets.items() if sheet.title]
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
+        self._overlay = guide.overlay
         self._kind_positions = {kind.name: k for k, kind in enumerate(guide.kinds)}
         self._kind_addresses = _name_pages("kind", [(k.slug, k.count) for k in guide.kinds])
         self._word_positions = {word: k for k, (word, _, _) in enumerate(guide.words)}
@@ -99,15 +101,20 @@ class AddressBook:
         for name in self._single:
             yield f"{name}.html"
         for branch, specimens in enumerate(self._branch_counts):
+            if branch in self._overlay.hidden:
+                continue
             for number in range(1, n_pages(specimens) + 1):
                 yield self.branch(branch, number)
         yield from self._named_pages
         for i in range(self._n_specimens):
-            yield self.specimen(i)
+            if i not in self._overlay.excluded:
+                yield self.specimen(i)
 
     def __len__(self) -> int:
-        branches = sum(n_pages(specimens) for specimens in self._branch_counts)
-        return len(self._single) + branches + len(self._named_pages) + self._n_specimens
+        hidden, excluded = self._overlay.hidden, self._overlay.excluded
+        counts = [n for branch, n in enumerate(self._branch_counts) if branch not in hidden]
+        n_specimens = self._n_specimens - len(excluded)
+        return len(self._single) + sum(map(n_pages, counts)) + len(self._named_pages) + n_specimens
 
     def branch(self, branch: int, number: int = 1) -> str:
         """Address of a page of a branch."""
@@ -115,7 +122,7 @@ class AddressBook:
 
     def kind(self, name: str, number: int = 1) -> str:
         """Address of a page of a kind."""
-        return self._kind_addresses[self._kind_positions[name]][number - 1]
+        return self._kind_addresses[self._kind_positions[self._overlay.kind(name)]][number - 1]
 
     def has_page(self, name: str) -> bool:
         """Whether the guide has a page of that name in the root of the site."""
@@ -123,7 +130,7 @@ class AddressBook:
 
     def has_kind(self, name: str | None) -> bool:
         """Whether the guide has a plate of that kind."""
-        return name in self._kind_positions
+        return name is not None and self._overlay.kind(name) in self._kind_positions
 
     def word(self, name: str, number: int = 1) -> str:
         """Address of a page of a word."""
@@ -135,7 +142,7 @@ class AddressBook:
 
     def pair(self, kind: str, other: str) -> str:
         """Address of the page of two look-alikes, whichever is named first."""
-        return self._pair_addresses[frozenset((kind, other))]
+        return self._pair_addresses[frozenset(map(self._overlay.kind, (kind, other)))]
 
     def specimen(self, i: int) -> str:
         """Address of the page of a specimen."""

@@ -234,9 +234,12 @@ class _Site:
 def _used_pictures(guide: "Guide") -> list[str]:
     words = [word.picture for word in guide.visual_words]
     used: dict[str, None] = dict.fromkeys([*words, *list_chapter_pictures(guide)])
-    for start in range(0, guide.n_specimens, _BLOCK):
-        block = range(start, min(start + _BLOCK, guide.n_specimens))
-        for specimen in guide.specimens(list(block)):
+    # A kind whose specimens are all excluded has a picture of one until the next build.
+    shown = {i for kind in guide.kinds for i in kind.exemplars}
+    shown |= set(range(guide.n_specimens)) - guide.overlay.excluded
+    ids = sorted(shown)
+    for start in range(0, len(ids), _BLOCK):
+        for specimen in guide.specimens(ids[start : start + _BLOCK]):
             used[specimen.thumbnail] = None
             used[specimen.picture] = None
     return list(used)

@@ -127,7 +127,7 @@ def guide_record(guide: "Guide") -> GuideRecord:
     return GuideRecord(
         title=guide.title,
         summary=guide.summary,
-        specimens=guide.n_specimens,
+        specimens=guide.n_shown,
         kinds=tuple(kind.name for kind in guide.kinds),
         branches=len(guide.branches),
         accuracy=guide.about.get("accuracy"),

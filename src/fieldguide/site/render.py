@@ -281,9 +281,13 @@ class Renderer:
             branch=branch,
             path=self._path(branch),
             neighbours=self.pictures(j for j in nearest if 0 <= j != i),
-            before=i - 1 if i > 0 else None,
-            after=i + 1 if i + 1 < self.guide.n_specimens else None,
+            before=self._find_shown(range(i - 1, -1, -1)),
+            after=self._find_shown(range(i + 1, self.guide.n_specimens)),
         )
+
+    def _find_shown(self, ids: range) -> int | None:
+        """Return the first specimen that is not excluded."""
+        return next((i for i in ids if i not in self.guide.overlay.excluded), None)
 
     def _show_key(self, page: Page) -> KeyPage:
         couplets = self.guide.couplets

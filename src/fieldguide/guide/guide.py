@@ -311,7 +311,8 @@ class Guide:
     def words(self) -> tuple[tuple[str, int, int | None], ...]:
         """Each word, the number of specimens that show it, and the branch that it names."""
         named: dict[str, int] = {}
-        for branch in sorted(self.branches, key=lambda b: -b.count):
+        shown = (b for b in self.branches if b.id not in self.overlay.hidden)
+        for branch in sorted(shown, key=lambda b: -b.count):
             for word in branch.words:
                 named.setdefault(word, branch.id)
         return tuple((word, n, named.get(word)) for word, n in self._catalogue.words())

@@ -136,7 +136,7 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     journal, shelf, items = work.journal, work.draft.shelf, work.collection.items
     known = work.earlier.pictures() | journal.file_pictures()
     failed = work.earlier.failed | journal.failed()
-    excluded = find_excluded(work)
+    excluded = find_excluded(work, is_measured=False)
     todo = []
     for i, item in enumerate(items):
         file = _file(item)
@@ -234,7 +234,7 @@ def collect(work: Workspace, passing: dict[str, str]) -> Table:
     collection, journal = work.collection, work.journal
     done, taken = journal.stamps(), find_taken(work)
     failed = [(path, reason, "") for path, reason in collection.skipped]
-    excluded = find_excluded(work)
+    excluded = find_excluded(work, is_measured=True)
     good: list[int] = []
     records: list[Measured] = []
     with ExitStack() as opened:

@@ -100,7 +100,7 @@ def print_key(guide: "Guide") -> PrintedKey | None:
         statement=statement,
         couplets=_refer_back(couplets),
         n_left_out=n_left_out,
-        plates={kind.name: n for n, kind in enumerate(guide.kinds, start=1)},
+        plates=number_plates(guide),
         together=together,
         confused=tuple(confused[:MOST_PAIRS]),
         n_confused=len(confused),
@@ -218,6 +218,12 @@ def _list_ends_together(couplets: Sequence[Couplet]) -> tuple[Alike, ...]:
     ends = (end for couplet in couplets for end in (couplet.minus_end, couplet.plus_end))
     together = dict.fromkeys(end for end in ends if len(end) > 1)
     return tuple(Alike(end, "the key leaves them open where it ends") for end in together)
+
+
+def number_plates(guide: "Guide") -> dict[str, int]:
+    """Return the plate of each kind, and of each that its owner has made part of another."""
+    plates = {kind.name: n for n, kind in enumerate(guide.kinds, start=1)}
+    return plates | {name: plates[kind] for name, kind in guide.overlay.aliases.items()}
 
 
 def _list_confused(

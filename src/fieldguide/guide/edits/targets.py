@@ -52,12 +52,11 @@ class Resolver:
             target = _read_target(target, verb)
         drafted = check_edit(Edit(verb, target, value, said=said))
         try:
-            found = self._find(drafted)
+            return check_edit(self._check_value(self._find(drafted)))
         except EditError:
             raise
         except FieldguideError as error:  # of the guide, which says what it has
             raise EditError(str(error)) from None
-        return check_edit(self._check_value(found))
 
     def _find(self, edit: Edit) -> Edit:
         target = edit.target
@@ -143,9 +142,9 @@ class Resolver:
                 raise EditError(f"{into!r} is one kind; give two to merge.")
             return replace(edit, value=into)
         if verb == "rename" and form == KIND:
-            known = self._known_kind(value)
-            if known is not None:
-                raise EditError(f"There is a kind {known!r} already; 'merge' makes two kinds one.")
+            names = {self.public_name(kind.name) for kind in self._guide.kinds}
+            if value in names | {kind.shown for kind in self._guide.kinds}:
+                raise EditError(f"There is a kind {value!r} already; 'merge' makes two kinds one.")
         is_new_word = value not in {word for word, _, _ in self._guide.words}
         if verb == "rename" and form == WORD and not is_new_word:
             raise EditError(f"There is a word {value!r} already; give another name.")

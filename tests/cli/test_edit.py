@@ -4,10 +4,10 @@ import json
 import shutil
 
 import pytest
-from tests.cli.commands import call, check_refusal
 
 from fieldguide.guide import Guide
 from fieldguide.guide.edits import FILE_NAME
+from tests.cli.commands import call, check_refusal
 
 
 @pytest.fixture

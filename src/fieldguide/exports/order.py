@@ -59,10 +59,9 @@ class Order:
             )
 
     def list_specimens(self, step: str) -> Iterator[Specimen]:
-        """Yield all specimens in their order, and tell of the progress of ``step``."""
-        n = self.guide.n_specimens
-        for start in range(0, n, _BLOCK):
-            block = range(start, min(start + _BLOCK, n))
-            for specimen in self.guide.specimens(block):
+        """Yield the specimens in their order, and tell of the progress of ``step``."""
+        ids = self.guide.ids
+        for start in range(0, len(ids), _BLOCK):
+            for k, specimen in enumerate(self.guide.specimens(ids[start : start + _BLOCK])):
                 yield specimen
-                self.progress(step, specimen.id + 1, n)
+                self.progress(step, start + k + 1, len(ids))

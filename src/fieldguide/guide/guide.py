@@ -71,6 +71,7 @@ class Guide:
         built again: this object goes on to say what it said; see :meth:`reopen`.
     title, summary : str
     n_specimens : int
+        Rows of every matrix; those that the owner has excluded since are among them: see ``ids``.
     about : dict
         Settings, seed, versions, fingerprint, held-out accuracy, confusions.
 
@@ -101,7 +102,7 @@ class Guide:
     def __repr__(self) -> str:
         n_kinds = self.about.get("n_kinds")
         kinds = f" of {_count(n_kinds, 'kind')}" if n_kinds else ""
-        held = f"{_count(self.n_specimens, 'specimen')}{kinds}"
+        held = f"{_count(self.n_shown, 'specimen')}{kinds}"
         return f"<Guide {self.title!r}: {held}, in {str(self.folder)!r}>"
 
     def _repr_html_(self) -> str:
@@ -284,6 +285,11 @@ class Guide:
     def overlay(self) -> Overlay:
         """What of the guide is edited: merged kinds, excluded specimens, hidden branches, notes."""
         return self.edited_catalogue.overlay if self._reading.active else Overlay()
+
+    @property
+    def ids(self) -> list[int]:
+        """The specimens that are not excluded."""
+        return [i for i in range(self.n_specimens) if i not in self.overlay.excluded]
 
     @property
     def n_shown(self) -> int:

@@ -320,3 +320,21 @@ def test_any_order_of_random_edits_renders_and_survives(edited, rebuild):
     public = {kind.shown: kind.count for kind in fresh.kinds if kind.count}
     assert {kind.shown: kind.count for kind in built.kinds} == public
     assert all_pages(built)
+
+
+def test_every_chapter_shows_merged_new_and_renamed_kinds(small_guide, tmp_path):
+    shutil.copytree(small_guide.folder, tmp_path / "guide")
+    guide = Guide.open(tmp_path / "guide")
+    guide.edits.add("merge", "kind:disc", "stripe")
+    guide.edits.add("rename", "kind:stripe", "Banded")
+    guide.edits.add("kind", "square/000016.png", "new kind")
+    guide.edits.add("exclude", "square/000017.png")
+    pages = all_pages(guide)
+    assert "Banded" in pages["kinds.html"]
+    live = Renderer(guide, live=True)
+    for one in guide.kinds:
+        for other in guide.kinds:
+            assert live.compare(one.name, other.name)
+    assert guide.marks("new kind") is None
+    for kind in guide.kinds:
+        assert kind.exemplars

@@ -101,9 +101,7 @@ def _find_places(guide: "Guide", images: list[Path], kind: str | None) -> tuple[
 
     if not images:
         located = {specimen.id: at for specimen, at in guide.all_located(kind)}
-        ids = (
-            guide.members(kind=kind and guide.find_kind(kind)) if kind else range(guide.n_specimens)
-        )
+        ids = guide.members(kind=guide.find_kind(kind)) if kind else guide.ids
         own = [(s, guide.subject(s.id), located.get(s.id)) for s in guide.specimens(ids)]
         return [
             Found(s.path, (s.width, s.height), at, subject or (at.subject if at else None))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide.guide.catalogue import MILLION, Catalogue
+from fieldguide.guide.dates import DateRange
 from fieldguide.guide.edits.branches import TreeIndex
 from fieldguide.guide.edits.hand import Hand, SpecimenIndex, arrange_exemplars, read_hand
 from fieldguide.guide.edits.records import BRANCH, KIND, SPECIMEN, WORD, Edit
@@ -207,6 +208,22 @@ class EditedCatalogue(Catalogue):
     def named(self, text: str) -> np.ndarray:
         """Return the specimens whose file or folder has a name, or has it in part."""
         return np.array(self._keep(self.plain.named(text).tolist()), dtype=np.int64)
+
+    def of_dates(self, dates: DateRange) -> np.ndarray:
+        """Return the specimens that were taken within some dates."""
+        return np.array(self._keep(self.plain.of_dates(dates).tolist()), dtype=np.int64)
+
+    def doubted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the specimens whose kinds the key doubts, as they are now, and how sure it is."""
+        raw = self.plain.specimens(range(len(self._labels)))
+        found = [
+            (s.id, int((s.sure or 0) * MILLION))
+            for s in raw
+            if s.answer is not None and self._labels[s.id] is not None and self._present[s.id]
+            if self.overlay.kind(s.answer) != self._labels[s.id]
+        ]
+        ids, sure = zip(*found, strict=True) if found else ((), ())
+        return np.array(ids, dtype=np.int64), np.array(sure, dtype=np.int64)
 
     @cached_property
     def _members(self) -> dict[str, list[int]]:

@@ -44,7 +44,7 @@ def test_a_corrected_kind_shows_at_once_and_trains_the_next_key(edited, rebuild)
     assert 0 in edited.members(kind="square")
     assert 0 not in edited.members(kind="disc")
     assert edited.find("kind:square").total == 9
-    doubted = [find.specimen.id for find in edited.find("doubt:label", limit=None).finds]
+    doubted = [find.specimen.id for find in edited.find("doubt", limit=None).finds]
     assert (0 in doubted) == (edited.specimen(0).answer != "square")
     assert [edit.number for edit in edited.edits.waiting] == [1]
     built = rebuild(edited)

@@ -166,7 +166,7 @@ def test_a_second_build_looks_only_at_what_is_new(folder, looks, tmp_path, blobs
     root, out = tmp_path / "images", tmp_path / "guide"
     shutil.copytree(folder, root)
     shutil.copytree(looks.folder, out)
-    Image.fromarray(blobs[0][3]).save(root / "disc" / "new.png")
+    Image.fromarray(blobs[0][3][::-1].copy()).save(root / "disc" / "new.png")
     counts = {}
     Guide.build(
         root, out, features="looks", n_jobs=1, marks=False,

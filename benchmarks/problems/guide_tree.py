@@ -9,8 +9,11 @@ itself).
 - log-likelihood: of the words of held-out halves, per word, by one judge: each part has the rates
   of its training rows (with 1 row that has the rates of all) and its share of them as a weight;
 - purity: against the kinds, which no method has seen, at the same number of parts;
+- named by the same rules: trees of whole collections as a guide grows them, with rivals in place
+  of the Attribute Tree Process, their number of parts chosen so that as many branches with
+  specimens are left (HDBSCAN and FBLM choose); purity by words alone, and with what likeness adds;
 - below the root, by words / with likeness: share of specimens that the tree of a guide places;
-- two seeds agree: share of specimens with the same names on the first two levels;
+- two seeds agree: share of specimens with the same names on the first two levels, over all pairs;
 - names true: the share of branches with the words of the network whose names are true of at least
   80 % of their pictures, by what the names of folders imply (Caltech-101: the words listed in
   `words`); colours, and names that the folders say nothing of, are left to the eye.
@@ -29,6 +32,7 @@ from scipy.special import logsumexp
 from sklearn.cluster import HDBSCAN, KMeans
 from threadpoolctl import threadpool_limits
 
+from benchmarks.named_rivals import compare_named
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.words import CALTECH
 from benchmarks.seen import N_JOBS, Seen, look_at
@@ -106,10 +110,11 @@ def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
             make_model(method, len(old), depth, seed, N_JOBS).fit(some.joined, start=begun)
             for method in ("attribute", "bernoulli")
         )
-        n_parts = len(np.unique(fitted.labels_))
+        placed = fitted.predict(some.joined)
+        n_parts = len(np.unique(placed))
         rivals = {
-            "Attribute Tree Process": fitted.labels_,
-            "FBLM": flat.labels_,
+            "Attribute Tree Process": placed,
+            "FBLM": flat.predict(some.joined),
             "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
             "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
             "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming", copy=True).fit_predict(A[old]),
@@ -119,13 +124,17 @@ def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
             cell.setdefault("parts", []).append(len(np.unique(labels)))
             cell.setdefault("log_likelihood", []).append(judge_words(labels, A[old], A[new]))
             cell.setdefault("purity", []).append(purity(labels, y[old]))
-    grown = [grow_tree(evidence, likeness, "attribute", seed=s, n_jobs=N_JOBS) for s in (0, 1)]
+    grown = [
+        grow_tree(evidence, likeness, "attribute", seed=s, n_jobs=N_JOBS) for s in range(n_seeds)
+    ]
+    agreed = [_agree(grown[i], grown[j]) for i in range(n_seeds) for j in range(i)]
     about = {
-        "below_by_words": float(_below(grown[0], by_words=True)),
-        "below": float(_below(grown[0], by_words=False)),
-        "two_seeds": _agree(*grown),
+        "below_by_words": [float(_below(tree, by_words=True)) for tree in grown],
+        "below": [float(_below(tree, by_words=False)) for tree in grown],
+        "two_seeds": agreed,
         "names_true": _judge_names(grown[0], seen.kinds) if name == "Caltech-101" else None,
         "r_hat": grown[0].about.get("r_hat"),
+        "named": compare_named(grown, evidence, likeness, y),
     }
     rows = [
         {
@@ -203,14 +212,20 @@ def table(result: dict) -> str:
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines += [
         "",
+        "| data | named by the same rules | branches: by words | purity | in all | purity |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in result["rows"]:
+        for method, cells in row.get("named", {}).items():
+            lines.append("| " + " | ".join([row["data"], method, *cells]) + " |")
+    lines += [
+        "",
         "| data | below the root: by words | in all | two seeds agree | names true | R-hat |",
         "|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:
         if "below" in row:
             true = row["names_true"] or "–"
-            lines.append(
-                f"| {row['data']} | {row['below_by_words']:.1%} | {row['below']:.1%} "
-                f"| {row['two_seeds']:.1%} | {true} | {row['r_hat']} |"
-            )
+            shares = (interval(row[what]) for what in ("below_by_words", "below", "two_seeds"))
+            lines.append(f"| {row['data']} | {' | '.join(shares)} | {true} | {row['r_hat']} |")
     return "\n".join(lines)

@@ -13,7 +13,8 @@ from fieldguide.features.words import AttributeMatrix
 from fieldguide.guide import Guide, tree_sampling, trees
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.tree_evidence import gather_evidence
-from fieldguide.guide.trees import GrownTree, choose_method, fold, judge_tree, judge_words
+from fieldguide.guide.tree_truth import judge_words
+from fieldguide.guide.trees import GrownTree, choose_method, fold, judge_tree
 from fieldguide.guide.trees import grow_tree as grow_from_evidence
 
 KINDS = {

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from threading import Event
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from fieldguide.describe.stick_breaking import (
     Likelihood,
     Sample,
     StickPrior,
+    read_sample,
 )
 from fieldguide.describe.tree import Tree, find_depth, subtree_means
 from fieldguide.describe.wording import NamedNodes
@@ -207,6 +209,19 @@ class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
     def predict(self, A: Any) -> np.ndarray:
         """Return the most probable node of each row."""
         return self.predict_proba(A)[:, :-1].argmax(axis=1)
+
+    def place(self, A: Any) -> Iterator[tuple[Tree, np.ndarray]]:
+        """Yield, of the best and of the last sample of each chain, the tree and the most probable
+        node of each row: several views of the posterior, where ``predict`` has the best alone.
+
+        Needs ``chains_``, which a saved model does not keep.
+        """
+        check_is_fitted(self, "chains_")
+        for chain in self.chains_:
+            for which in ("best", "sample"):
+                one = copy(self)
+                one.sample_ = order_by_size(read_sample(chain, which))
+                yield Tree(one.sample_.parent, np.zeros(len(one.sample_.parent))), one.predict(A)
 
     def predict_proba(self, A: Any) -> np.ndarray:
         """Return the probability of each node, and of none of them in the last column.

@@ -85,6 +85,12 @@ class Sample:
         return n_here, n_all
 
 
+def read_sample(arrays: Mapping[str, np.ndarray], which: str) -> Sample:
+    """Return "sample" or "best" of a chain that was kept as arrays."""
+    names = Sample.__dataclass_fields__
+    return Sample(**{name: np.array(arrays[f"{which}.{name}"]) for name in names})
+
+
 def _check_sample(**parts: np.ndarray) -> Sample:
     check_parents(parts["parent"])
     return Sample(**parts)
@@ -407,16 +413,11 @@ class Chain:
         burn_in: int = 0,
     ) -> "Chain":
         """Take up a chain where :meth:`to_arrays` left it."""
-
-        def read(which: str) -> Sample:
-            names = Sample.__dataclass_fields__
-            return Sample(**{name: np.array(arrays[f"{which}.{name}"]) for name in names})
-
         state = State(
             len(arrays["trace.log_joint"]),
             np.array(arrays["words"]),
-            read("sample"),
-            read("best"),
+            read_sample(arrays, "sample"),
+            read_sample(arrays, "best"),
             float(arrays["best_log_joint"][0]),
         )
         chain = cls(rows, likelihood, prior, state, burn_in=burn_in)

@@ -4,7 +4,7 @@ Specimens that sit at a branch itself, below which no word divides them, are div
 those with a label by kinds, whose mean rows are joined by average linkage; the others by k-means. A
 branch of likeness is named by what it holds: by its kinds ("ketch and schooner"), by the two most
 typical of many ("like ketch and schooner"), or by its most typical picture ("like IMG_0042"). No
-word is invented.
+word is invented, and a branch that is not like what it would be named after is none.
 
 In a labelled collection kinds sit together: specimens that words put apart from most of their kind
 join it, unless enough of the kind are there to say that a word divides it.
@@ -34,7 +34,10 @@ _TOGETHER = 0.85  # share of nearest specimens that a division must keep togethe
 _MOST_FITTED = 4096
 _MOST_KINDS = 500
 _HALF = 0.5
-_COHERENT = 0.5  # coherence of a branch; what is less coherent is not alike
+_LEAST_NEAR = 2
+_COHERENT = 0.75  # coherence of a branch of pictures; what is less coherent is not alike
+_ALIKE = 0.7  # share of a branch of many kinds that must be like the two that it is named after
+_FARTHEST = 0.05  # of the pictures of a kind, farther from its mean than what is like the kind
 LIKE = "like "
 
 
@@ -60,6 +63,8 @@ class Likeness:
 class _Group:
     name: str
     rows: np.ndarray
+    truth: float
+    is_branch: bool  # else its parts take its place
     parts: list["_Group"]
 
 
@@ -99,7 +104,8 @@ def add_likeness(
     Returns
     -------
     The tree with the new branches, and which branches are of likeness. The truth of one that is
-    "like" something is its coherence; one that is named by its kinds is true of all.
+    "like" a picture is its coherence, of one that is "like" two of its kinds the share of pictures
+    that are no farther from them than their own; one that lists its kinds is true of all.
     """
     children = list_children(described.parent)
     parent: list[int] = []
@@ -116,13 +122,11 @@ def add_likeness(
         return len(parent) - 1
 
     def write_group(group: _Group, above: int) -> None:
-        is_named = not group.name.startswith(LIKE)
-        true = 1.0 if is_named else find_coherence(group.rows, likeness.near)
-        if true < _COHERENT:
+        if not group.is_branch:
             for part in group.parts:
                 write_group(part, above)
             return
-        node = write(above, (group.name,), true, True)
+        node = write(above, (group.name,), group.truth, True)
         labels[group.rows] = node
         for part in group.parts:
             write_group(part, node)
@@ -143,12 +147,17 @@ def add_likeness(
     return tree, np.array(is_like)
 
 
-def find_coherence(rows: np.ndarray, near: np.ndarray) -> float:
-    """Return the share of ``rows`` that have at least half of their nearest specimens in them."""
+def find_coherence(rows: np.ndarray, near: np.ndarray, among: np.ndarray) -> float:
+    """Return the share of ``rows`` that have at least half of their nearest specimens in them.
+
+    Only the nearest specimens that are ``among`` those to be divided count, and one that has fewer
+    than two of them is not at home: what a word has put elsewhere says nothing about the rest.
+    """
     if not near.shape[1]:
         return 1.0
-    at_home = np.isin(near[rows], rows).mean(axis=1)
-    return float((at_home >= min(_HALF, (len(rows) - 1) / near.shape[1])).mean())
+    is_own, is_near = (np.isin(near[rows], some).sum(axis=1) for some in (rows, among))
+    least = min(_LEAST_NEAR, len(rows) - 1)
+    return float(((is_own >= least) & (is_own >= _HALF * is_near)).mean())
 
 
 def _divide(
@@ -176,13 +185,21 @@ def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float
     order = list(of_kind)
     if not order:
         return []
-    means = normalise_rows(np.array([X[of_kind[kind]].mean(axis=0) for kind in order]))
+    middles = np.array([X[of_kind[kind]].mean(axis=0) for kind in order])
+    means = normalise_rows(middles)
+    lengths = np.linalg.norm(middles, axis=1)  # the longer, the more alike the pictures of a kind
 
     def make(members: list[int], node: ClusterNode) -> _Group:
         own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
         parts = [make(part.pre_order(), part) for part in _cut(node, tight)]
         parts = [part for part in parts if len(part.rows) >= least]
-        return _Group(_name_kinds(members, means, of_kind, names), own, parts)
+        named, truth = members, 1.0
+        if len(members) > N_NAMED:
+            named = _find_typical(members, means, lengths)
+            truth = _find_alike(X, own, [(of_kind[order[k]], means[k]) for k in named])
+        name = listed([names.shown.get(order[k], order[k]) for k in named])
+        name = name if named is members else LIKE + name
+        return _Group(name, own, truth, truth >= _ALIKE, parts)
 
     if len(order) == 1:
         return [make([0], ClusterNode(0))]
@@ -214,17 +231,23 @@ def _cut(node: ClusterNode, tight: float) -> list[ClusterNode]:
     return parts if len(parts) > 1 else []
 
 
-def _name_kinds(
-    members: list[int], means: np.ndarray, of_kind: dict[str, np.ndarray], names: Names
-) -> str:
-    """Return the name of some of the kinds ``of_kind``; ``means`` has a row for each of all."""
-    kinds = [list(of_kind)[k] for k in members]
-    shown = [names.shown.get(kind, kind) for kind in kinds]
-    if len(members) <= N_NAMED:
-        return listed(shown)
+def _find_typical(members: list[int], means: np.ndarray, lengths: np.ndarray) -> list[int]:
+    """Return the two of the kinds ``members`` that are nearest to the mean of all, of the half
+    whose own pictures are most alike: what holds all sorts of things is near to everything."""
+    tight = np.median(lengths[members])
     typical = means[members] @ means[members].mean(axis=0)
-    best = sorted(range(len(members)), key=lambda j: (-typical[j], -len(of_kind[kinds[j]])))
-    return LIKE + listed([shown[j] for j in best[:2]])
+    some = [j for j, k in enumerate(members) if lengths[k] >= tight]
+    return [members[j] for j in sorted(some, key=lambda j: (-typical[j], j))[:2]]
+
+
+def _find_alike(
+    X: np.ndarray, rows: np.ndarray, named: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    """Return the share of ``rows`` that are as near to the mean of a kind as its own pictures."""
+    is_alike = np.zeros(len(rows), dtype=bool)
+    for own, mean in named:
+        is_alike |= X[rows] @ mean >= np.quantile(X[own] @ mean, _FARTHEST)
+    return float(is_alike.mean())
 
 
 def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) -> list[_Group]:
@@ -234,7 +257,8 @@ def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) ->
     def make(own: np.ndarray) -> _Group:
         typical = own[int(np.argmax(X[own] @ X[own].mean(axis=0)))]
         parts = [make(part) for part in split(own)] if len(own) >= _LARGE else []
-        return _Group(LIKE + names.stems[typical], own, parts)
+        truth = find_coherence(own, likeness.near, rows)
+        return _Group(LIKE + names.stems[typical], own, truth, truth >= _COHERENT, parts)
 
     def split(own: np.ndarray) -> list[np.ndarray]:
         """Return as many parts as keep most of the nearest specimens together; [] for none."""

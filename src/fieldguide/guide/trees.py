@@ -15,7 +15,7 @@ Two figures say what a branch is worth. Its *truth* is how often its name is tru
 by the scores of each picture alone. Its *stability* is how far the chains of samples agree on it.
 """
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -32,8 +32,10 @@ from fieldguide.guide.likeness import Likeness, Names, add_likeness, gather_kind
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import list_children
+from fieldguide.guide.tree_consensus import find_consensus
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import STEP, find_stability, make_model, sample_tree
+from fieldguide.guide.tree_truth import MIN_TRUTH, find_doubtful, judge_words, tighten
 from fieldguide.guide.workspace import Progress, Workspace
 from fieldguide.metrics import ancestor_matrix, locality, purity
 
@@ -43,7 +45,6 @@ LEAST_SPECIMENS = 30  # for auto to sample a tree
 MAX_LEAVES = 400
 MOST_SAMPLED = 8192  # specimens that the sampler sees; it places the others by what it found
 LEAST_SEEN = 24  # specimens that what is seen of them may divide
-MIN_TRUTH = 0.8  # share of a branch's specimens that its name must be true of
 
 
 @dataclass(frozen=True)
@@ -110,32 +111,50 @@ def grow_tree(
     about: dict[str, Any] = {"method": method, "asked": tree, "because": because}
     about["n_words"] = len(evidence.names)
     grower = _Grower(method, find_least(n), seed, n_jobs, progress, work)
+    grown = grow_by(grower.grow, evidence, likeness, seed)
+    return replace(grown, about=about | grown.about)
+
+
+def grow_by(
+    grow: Callable[[Evidence], "WordTree"], evidence: Evidence, likeness: Likeness, seed: int
+) -> GrownTree:
+    """Return the tree of specimens from trees in words that ``grow`` makes of some of them.
+
+    Whatever makes them, they are joined, judged and gone on with by the same rules.
+    """
+    n = len(likeness.X)
+
+    def grow_some(rows_of: np.ndarray, columns: np.ndarray) -> WordTree:
+        if len(columns):
+            return grow(evidence.take(rows_of, columns))
+        alone = np.zeros(len(rows_of), dtype=np.int64)
+        root = DescribedTree(np.array([-1]), ((),), np.ones(1), alone)
+        return WordTree(root, np.full(1, np.nan), {})
+
     what, seen = (np.flatnonzero(evidence.is_seen == is_seen) for is_seen in (False, True))
-    everyone = np.arange(n)
-    whole = grower.grow(evidence.take(everyone, what))
-    about |= whole.about
-    twigs: dict[int, tuple[_WordTree, np.ndarray]] = {}
+    whole = grow_some(np.arange(n), what)
+    twigs: dict[int, tuple[WordTree, np.ndarray]] = {}
     for v in range(0 if evidence.seen_heads else 1, len(whole.described.parent)):
         rows_of = np.flatnonzero(whole.described.labels == v)
         if len(rows_of) >= LEAST_SEEN and len(seen):
-            twigs[v] = grower.grow(evidence.take(rows_of, seen)), rows_of
+            twigs[v] = grow_some(rows_of, seen), rows_of
     described, stability = graft(whole, twigs)
     labels = gather_kinds(described.parent, described.labels, likeness.names.kinds)
     described = replace(described, labels=labels)
-    counts = np.bincount(labels, minlength=len(stability)) @ ancestor_matrix(described.parent)
-    described, stability = fold(described, stability, counts >= find_least(n))
-    described = replace(described, truth=judge_words(described, evidence))
-    described, stability = fold(described, stability, ~find_doubtful(described, evidence))
+    described, stability = fold(described, stability, count_below(described) >= find_least(n))
+    described = tighten(described, evidence, likeness.names.kinds, find_least(n))
+    is_kept = ~find_doubtful(described, evidence) & (count_below(described) >= find_least(n))
+    described, stability = fold(described, stability, is_kept)
     described = replace(described, truth=judge_words(described, evidence))
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
     stable = np.full(len(is_like), np.nan)
     stable[~is_like] = stability
-    about["n_by_likeness"] = int(is_like.sum())
+    about = whole.about | {"n_by_likeness": int(is_like.sum())}
     return GrownTree(tree_all, is_like, stable, about)
 
 
 @dataclass(frozen=True)
-class _WordTree:
+class WordTree:
     """A tree of some specimens by some words."""
 
     described: DescribedTree
@@ -154,16 +173,12 @@ class _Grower:
     progress: Progress
     work: MutableMapping[str, bytes] | None
 
-    def grow(self, evidence: Evidence) -> _WordTree:
+    def grow(self, evidence: Evidence) -> WordTree:
         """Return the tree of all rows of ``evidence`` by all of its words."""
         n = len(evidence.joined)
-        if not evidence.names:
-            alone = np.zeros(n, dtype=np.int64)
-            root = DescribedTree(np.array([-1]), ((),), np.ones(1), alone)
-            return _WordTree(root, np.full(1, np.nan), {})
         if self.method == "agglomerative":
             described = cluster(evidence, self.least)
-            return _WordTree(described, np.full(len(described.parent), np.nan), {})
+            return WordTree(described, np.full(len(described.parent), np.nan), {})
         drawn = np.arange(n)
         if n > MOST_SAMPLED:
             drawn = np.sort(np.random.default_rng(self.seed).permutation(n)[:MOST_SAMPLED])
@@ -171,14 +186,15 @@ class _Grower:
         start = cluster(some, max(3, round(0.002 * len(drawn))))
         model = make_model(self.method, len(drawn), int(start.depth.max()), self.seed, self.n_jobs)
         sample_tree(model, some.joined, (start.parent, start.labels), self.progress, self.work)
-        labels = model.predict(evidence.joined)  # alike specimens sit together
-        described = _put_into_words(model.tree_, labels, evidence, self.least)
+        samples = model.place(evidence.joined)  # alike specimens sit together
+        told = [put_into_words(tree, at, evidence, self.least) for tree, at in samples]
+        described = find_consensus(told, self.least)
         stability = find_stability(described.parent, described.labels[drawn], model.chains_)
-        return _WordTree(described, stability, _word_run(model, start))
+        return WordTree(described, stability, _word_run(model, start))
 
 
 def graft(
-    whole: _WordTree, twigs: Mapping[int, tuple[_WordTree, np.ndarray]]
+    whole: WordTree, twigs: Mapping[int, tuple[WordTree, np.ndarray]]
 ) -> tuple[DescribedTree, np.ndarray]:
     """Return a tree with others below its nodes, and the stability of each node.
 
@@ -247,33 +263,16 @@ def fold(
     return tree, stability[order]
 
 
-def find_doubtful(described: DescribedTree, evidence: Evidence) -> np.ndarray:
-    """Return the branches whose names are true of too few, and what is seen of their specimens:
-    without the name above it, that would divide more than it should."""
-    seen = {name for name, is_seen in zip(evidence.names, evidence.is_seen, strict=True) if is_seen}
-    doubtful = described.truth < MIN_TRUTH
-    for v in range(1, len(described.parent)):
-        doubtful[v] |= doubtful[described.parent[v]] and seen.issuperset(described.words[v])
-    return doubtful
+def count_below(described: DescribedTree) -> np.ndarray:
+    """Return how many specimens each branch has, here or below."""
+    here = np.bincount(described.labels, minlength=len(described.parent))
+    counts: np.ndarray = here @ ancestor_matrix(described.parent)
+    return counts
 
 
 def find_least(n: int) -> int:
     """Return how many specimens the smallest branch has."""
     return max(3, round(0.004 * n))
-
-
-def judge_words(described: DescribedTree, evidence: Evidence) -> np.ndarray:
-    """Return how often the name of each branch is true of its specimens, (n_branches,)."""
-    place = {name: j for j, name in enumerate(evidence.names)}
-    is_above = ancestor_matrix(described.parent) > 0
-    truth = np.ones(len(described.parent))
-    for v, words in enumerate(described.words):
-        rows_of = np.flatnonzero(is_above[described.labels, v])
-        if words and len(rows_of):
-            scores = evidence.alone[rows_of][:, [place[word] for word in words]]
-            known = scores.min(axis=1)[~np.isnan(scores).any(axis=1)]
-            truth[v] = float(known.mean()) if len(known) else 0.0
-    return truth
 
 
 def judge_tree(grown: GrownTree, kinds: Sequence[str | None]) -> dict[str, Any]:
@@ -307,12 +306,13 @@ def cluster(evidence: Evidence, min_count: int) -> DescribedTree:
     shows = np.nan_to_num(evidence.joined) >= YES
     n_leaves = min(MAX_LEAVES, max(8, len(shows) // 8))
     clustered = AgglomerativeTree("ward", n_leaves=n_leaves).fit(shows.astype(float))
-    return _put_into_words(clustered.tree_, clustered.labels_, evidence, min_count)
+    return put_into_words(clustered.tree_, clustered.labels_, evidence, min_count)
 
 
-def _put_into_words(
+def put_into_words(
     tree: Any, labels: np.ndarray, evidence: Evidence, min_count: int
 ) -> DescribedTree:
+    """Name the nodes of a tree of the rows of ``evidence``, by the rules of a guide."""
     return describe_tree(
         *(tree, labels, evidence.joined, evidence.names),
         min_count=min_count,

@@ -1,0 +1,96 @@
+"""How often the name of a branch is true of its specimens, and what is done where it is too seldom.
+
+The score of a name in a specimen is that of its least sure word, by the picture alone; its truth is
+the mean over the specimens. Words of colours must be truer than others: their scores are measured
+of outlines that are found, and a person who looks does not always see what was measured.
+
+First what least fits a name leaves its branch: kinds, and pictures without one, go one up, as few
+as bring the name to its floor. A name that is still below it is not shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fieldguide.describe import DescribedTree
+from fieldguide.guide.tree_evidence import Evidence
+from fieldguide.metrics import ancestor_matrix
+
+MIN_TRUTH = 0.8  # of a name
+MIN_SEEN_TRUTH = 0.9  # of a name with a word of what is seen
+_LEAST_KEPT = 0.5  # share of a branch that must stay in it
+
+
+def judge_words(described: DescribedTree, evidence: Evidence) -> np.ndarray:
+    """Return how often the name of each branch is true of its specimens, (n_branches,)."""
+    is_above = ancestor_matrix(described.parent) > 0
+    truth = np.ones(len(described.parent))
+    for v, words in enumerate(described.words):
+        rows_of = np.flatnonzero(is_above[described.labels, v])
+        if words and len(rows_of):
+            scores = _score_name(evidence, words)[rows_of]
+            known = scores[~np.isnan(scores)]
+            truth[v] = float(known.mean()) if len(known) else 0.0
+    return truth
+
+
+def tighten(
+    described: DescribedTree, evidence: Evidence, kinds: Sequence[str | None], least: int
+) -> DescribedTree:
+    """Return the tree with its truth, without those that take a name below its floor.
+
+    Of a branch whose name is true of too few, kinds and pictures without a kind go one up, those
+    with the lowest scores first, as few as are needed, where at least half of the branch and
+    ``least`` specimens stay. Other branches are as they were.
+    """
+    is_above = ancestor_matrix(described.parent) > 0
+    units = np.unique(
+        [f"{i}" if k is None else f"kind {k}" for i, k in enumerate(kinds)], return_inverse=True
+    )[1]
+    labels = described.labels.copy()
+    for v in range(1, len(described.parent)):
+        rows = np.flatnonzero(is_above[labels, v])
+        scores = _score_name(evidence, described.words[v])[rows]
+        rows, scores = rows[~np.isnan(scores)], scores[~np.isnan(scores)]
+        floor = _find_floor(described.words[v], evidence)
+        if not len(rows) or scores.mean() >= floor:
+            continue
+        unit = np.unique(units[rows], return_inverse=True)[1]
+        counts = np.bincount(unit)
+        sums = np.bincount(unit, weights=scores)
+        order = np.argsort(-sums / counts, kind="stable")
+        kept = np.cumsum(counts[order])
+        is_true = np.cumsum(sums[order]) >= floor * kept
+        n_units = int(is_true.sum())  # means fall along the order
+        if n_units and kept[n_units - 1] >= max(least, _LEAST_KEPT * len(rows)):
+            leaves = np.isin(unit, order[n_units:])
+            labels[rows[leaves]] = described.parent[v]
+    found = replace(described, labels=labels)
+    return replace(found, truth=judge_words(found, evidence))
+
+
+def find_doubtful(described: DescribedTree, evidence: Evidence) -> np.ndarray:
+    """Return the branches whose names are true of too few, and what is seen of their specimens:
+    without the name above it, that would divide more than it should."""
+    seen = _list_seen(evidence)
+    floors = np.array([_find_floor(words, evidence) for words in described.words])
+    doubtful = described.truth < floors
+    for v in range(1, len(described.parent)):
+        doubtful[v] |= doubtful[described.parent[v]] and seen.issuperset(described.words[v])
+    return doubtful
+
+
+def _find_floor(words: Sequence[str], evidence: Evidence) -> float:
+    return MIN_TRUTH if _list_seen(evidence).isdisjoint(words) else MIN_SEEN_TRUTH
+
+
+def _list_seen(evidence: Evidence) -> set[str]:
+    return {name for name, is_seen in zip(evidence.names, evidence.is_seen, strict=True) if is_seen}
+
+
+def _score_name(evidence: Evidence, words: Sequence[str]) -> np.ndarray:
+    """Return the score of a name in each specimen, NaN where a word of it is not known."""
+    place = [evidence.names.index(word) for word in words]
+    scores: np.ndarray = evidence.alone[:, place].min(axis=1)  # NaN spreads
+    return scores

@@ -153,6 +153,21 @@ def test_kinds_that_differ_are_kept_apart_and_named(model):
     assert len(spoken) >= 2
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_are_placed_in_the_best_and_the_last_sample_of_every_chain(model):
+    A, _ = draw_rows(40)
+    fitted = model(n_iter=20, n_chains=3, random_state=0).fit(A)
+    placed = list(fitted.place(A))
+    assert len(placed) == 6
+    tree, labels = placed[2 * fitted.best_chain_]
+    np.testing.assert_array_equal(tree.parent, fitted.tree_.parent)
+    np.testing.assert_array_equal(labels, fitted.predict(A))
+    for chain, (tree, labels) in zip(fitted.chains_, placed[1::2], strict=True):
+        assert len(tree) == len(chain["sample.parent"])
+        assert labels.shape == (len(A),)
+        assert labels.max() < len(tree)
+
+
 def test_the_attribute_tree_only_adds_on_the_way_down():
     fitted = AttributeTree(n_iter=20, n_chains=1, random_state=0).fit(draw_rows()[0])
     parent = fitted.tree_.parent

@@ -6,6 +6,7 @@ from typing import Any
 
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.dates import MONTHS
+from fieldguide.guide.likeness import LIKE
 from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
@@ -101,7 +102,7 @@ def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
             (
                 "Sampled",
                 f"{chains} of {sweeps}, begun at a clustering with {begun}; the best sample has "
-                f"{found} before those without words are folded",
+                f"{found} before those without words are folded; the tree is what most samples say",
             )
         )
         facts.append(("Do chains agree", word_r_hat(grown.get("r_hat"))))
@@ -124,9 +125,9 @@ def word_truth(branch: Branch) -> str:
     share = percent(branch.truth)
     if not branch.is_likeness:
         return f"its name is true of about {share} of them"
-    if branch.truth >= 1:
+    if not branch.words[0].startswith(LIKE):
         return "named by the kinds that it holds"
-    return f"{share} of them have most of their nearest pictures in it"
+    return f"{share} of them are like what it is named after"
 
 
 def word_stability(stability: float) -> str:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from fieldguide.describe import DescribedTree
 from fieldguide.guide.likeness import (
-    LIKE,
     N_BRANCHES,
     Likeness,
     Names,
@@ -17,7 +16,7 @@ from fieldguide.guide.likeness import (
     find_coherence,
     gather_kinds,
 )
-from fieldguide.guide.naming import listed
+from fieldguide.guide.naming import LIKE, listed
 from fieldguide.guide.words import find_near
 
 quick = settings(max_examples=30, deadline=None)

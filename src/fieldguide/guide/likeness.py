@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from fieldguide.describe import DescribedTree
-from fieldguide.guide.naming import listed
+from fieldguide.guide.naming import LIKE, listed
 from fieldguide.guide.summaries import group_kinds, list_children, normalise_rows
 from fieldguide.metrics import ancestor_matrix
 
@@ -38,7 +38,6 @@ _LEAST_NEAR = 2
 _COHERENT = 0.75  # coherence of a branch of pictures; what is less coherent is not alike
 _ALIKE = 0.7  # share of a branch of many kinds that must be like the two that it is named after
 _FARTHEST = 0.05  # of the pictures of a kind, farther from its mean than what is like the kind
-LIKE = "like "
 
 
 @dataclass(frozen=True)

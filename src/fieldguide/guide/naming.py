@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+LIKE = "like "  # begins the name of a branch that no word and no list of kinds names
 _CERTAIN = re.compile(r"(?:\d+\.|0\d*[\s_-]|n\d{8}[\s_.-])[\s_.-]*(?=[^\W\d_])")
 _POSSIBLE = re.compile(r"\d+[\s_.-]+(?=[^\W\d_])")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.dates import MONTHS
-from fieldguide.guide.likeness import LIKE
-from fieldguide.guide.naming import display_name, listed
+from fieldguide.guide.naming import LIKE, display_name, listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
 

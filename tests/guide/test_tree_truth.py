@@ -28,6 +28,14 @@ def test_the_kinds_that_least_fit_a_name_go_one_up_and_no_more_than_needed():
     np.testing.assert_allclose(found.truth, [1, 1, 0.85])
 
 
+def test_a_kind_that_shows_a_name_less_often_than_not_leaves_and_a_picture_need_not():
+    scores = np.repeat([0.95, 0.3], (20, 3))
+    kinds = ["a"] * 20 + ["b"] * 3
+    evidence, tree = make_evidence(scores), make_tree([2] * 23)
+    assert tighten(tree, evidence, kinds, 3).labels.tolist() == [2] * 20 + [1] * 3
+    assert tighten(tree, evidence, [None] * 23, 3).labels.tolist() == [2] * 23
+
+
 def test_colours_must_be_truer():
     scores = np.repeat([0.95, 0.9, 0.7], 10)
     kinds = [f"{i // 10}" for i in range(30)]
@@ -68,4 +76,9 @@ def test_after_it_a_name_is_true_enough_or_as_it_was(seed, is_seen, n_kinds):
     stayed = found.labels == tree.labels
     assert (found.labels[~stayed] == 1).all()
     assert stayed.all() or found.truth[2] >= floor - 1e-9
+    for kind in {kind for kind in kinds if kind}:
+        own = evidence.alone[(tree.labels == 2) & (np.array(kinds) == kind), 1]
+        gone = found.labels[(tree.labels == 2) & (np.array(kinds) == kind)] == 1
+        assert gone.all() or not gone.any()
+        assert stayed.all() or gone.all() or own.mean() >= 0.5
     assert 2 * (found.labels == 2).sum() >= (tree.labels == 2).sum()

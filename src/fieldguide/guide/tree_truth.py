@@ -4,8 +4,9 @@ The score of a name in a specimen is that of its least sure word, by the picture
 the mean over the specimens. Words of colours must be truer than others: their scores are measured
 of outlines that are found, and a person who looks does not always see what was measured.
 
-First what least fits a name leaves its branch: kinds, and pictures without one, go one up, as few
-as bring the name to its floor. A name that is still below it is not shown.
+First what does not fit a name leaves its branch and goes one up: kinds that show it less often
+than not, and of the others, and of pictures without a kind, as few as bring the name to its floor.
+A name that is still below it is not shown.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from fieldguide.describe import DescribedTree
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide.tree_evidence import Evidence
 from fieldguide.metrics import ancestor_matrix
 
@@ -38,36 +40,43 @@ def judge_words(described: DescribedTree, evidence: Evidence) -> np.ndarray:
 def tighten(
     described: DescribedTree, evidence: Evidence, kinds: Sequence[str | None], least: int
 ) -> DescribedTree:
-    """Return the tree with its truth, without those that take a name below its floor.
+    """Return the tree with its truth, without those in a branch that its name does not fit.
 
-    Of a branch whose name is true of too few, kinds and pictures without a kind go one up, those
-    with the lowest scores first, as few as are needed, where at least half of the branch and
-    ``least`` specimens stay. Other branches are as they were.
+    Kinds whose mean score is below one half go one up; where the name is true of too few, so do
+    kinds and pictures without a kind, those with the lowest scores first, as few as are needed.
+    Where less than half of the branch or ``least`` specimens would stay, it is left as it is.
     """
     is_above = ancestor_matrix(described.parent) > 0
-    units = np.unique(
-        [f"{i}" if k is None else f"kind {k}" for i, k in enumerate(kinds)], return_inverse=True
-    )[1]
+    is_kind, units = _find_units(kinds)
     labels = described.labels.copy()
     for v in range(1, len(described.parent)):
         rows = np.flatnonzero(is_above[labels, v])
         scores = _score_name(evidence, described.words[v])[rows]
         rows, scores = rows[~np.isnan(scores)], scores[~np.isnan(scores)]
-        floor = _find_floor(described.words[v], evidence)
-        if not len(rows) or scores.mean() >= floor:
+        if not len(rows):
             continue
-        unit = np.unique(units[rows], return_inverse=True)[1]
+        present, unit = np.unique(units[rows], return_inverse=True)
         counts = np.bincount(unit)
-        sums = np.bincount(unit, weights=scores)
-        order = np.argsort(-sums / counts, kind="stable")
+        means = np.bincount(unit, weights=scores) / counts
+        order = np.argsort(-means, kind="stable")
         kept = np.cumsum(counts[order])
-        is_true = np.cumsum(sums[order]) >= floor * kept
-        n_units = int(is_true.sum())  # means fall along the order
-        if n_units and kept[n_units - 1] >= max(least, _LEAST_KEPT * len(rows)):
-            leaves = np.isin(unit, order[n_units:])
-            labels[rows[leaves]] = described.parent[v]
+        is_true = (
+            np.cumsum((means * counts)[order]) >= _find_floor(described.words[v], evidence) * kept
+        )
+        stays = np.zeros(len(present), dtype=bool)
+        stays[order[: int(is_true.sum())]] = True  # means fall along the order
+        stays &= ~is_kind[present] | (means >= YES)
+        if counts[stays].sum() >= max(least, _LEAST_KEPT * len(rows)):
+            labels[rows[~stays[unit]]] = described.parent[v]
     found = replace(described, labels=labels)
     return replace(found, truth=judge_words(found, evidence))
+
+
+def _find_units(kinds: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+    """Return what leaves together, and whether it is a kind: the unit of each specimen."""
+    names = [f"picture {i}" if kind is None else f"kind {kind}" for i, kind in enumerate(kinds)]
+    found, units = np.unique(names, return_inverse=True)
+    return np.char.startswith(found, "kind "), units
 
 
 def find_doubtful(described: DescribedTree, evidence: Evidence) -> np.ndarray:

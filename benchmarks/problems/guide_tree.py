@@ -47,7 +47,7 @@ from fieldguide.guide.trees import GrownTree, cluster, grow_tree
 from fieldguide.guide.words import find_near
 from fieldguide.metrics import purity
 
-N_SEEDS = 5
+N_SEEDS = 3
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:

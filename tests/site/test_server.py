@@ -360,8 +360,11 @@ def test_identify_works_by_a_form(guide, client):
     assert page.status_code == 200
     assert page.headers["cache-control"] == "no-store"
     assert page.text.startswith("<!doctype html>")
-    best = guide.identify([png()])[0].kinds[0]
-    assert f">{best.name}</a>" in page.text
+    answer = guide.identify([png()])[0]
+    best = answer.kinds[0]
+    assert answer.none_of_these  # one colour is no creature, and that is said first
+    assert re.search(r'<h2 class="answer-title"[^>]*>perhaps none of these kinds', page.text)
+    assert f">{best.name}</a>: " in page.text
     fragment = client.post("/api/identify.html", files={"image": png()}).text
     for part in fragment.split('<p class="note spent">')[0].split('<div id="answer"'):
         assert part.strip() in page.text

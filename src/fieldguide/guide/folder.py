@@ -11,6 +11,7 @@
                             annotation.safetensors + annotation.json, visual_words.json,
                             owner.safetensors + owner.json, of an attention tree
                             key_plan.safetensors + key_plan.json,
+                            familiarity.safetensors + familiarity.json,
                             marks.safetensors + marks.json, places.safetensors + places.json
     pictures/               thumbnails, named by the digest of the image; marks/, words/
     build.journal           while a build is under way
@@ -39,6 +40,7 @@ INFO = "guide.json"
 CATALOGUE = "catalogue.sqlite"
 KEY = "models/key"
 KEY_PLAN = "models/key_plan"
+FAMILIARITY = "models/familiarity"
 OWNER = "models/owner"
 WORDS = "models/words.json"
 STACK = "models/stack"

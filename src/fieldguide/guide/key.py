@@ -11,7 +11,7 @@ from fieldguide.features import AttributeMatrix
 from fieldguide.features.vocabulary import YES
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
-from fieldguide.guide.familiarity import find_least_subject, find_threshold
+from fieldguide.guide.familiarity import Familiarity, find_least_subject, learn_familiarity
 from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
 from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.tree_evidence import MEASURED, WRITTEN
@@ -50,9 +50,11 @@ def build(work: Workspace) -> None:
         work.info["key"] = tell_choice(choice, kinds, work.built[NAME])
         files.write_estimator(work.draft, files.KEY, key)
         save_plan(key, work.draft)
-        work.info["familiarity"] = find_threshold(
-            work.built[rows.NAME].X, work.built[words.NAME].near
+        familiarity = learn_familiarity(
+            work.built[rows.NAME].X, work.built[words.NAME].near, kinds, work.built[NAME].kinds
         )
+        if familiarity is not None:
+            files.write_model(work.draft, files.FAMILIARITY, *familiarity.to_state())
     subjects = work.built[rows.NAME].subjects
     work.info["least_subject"] = find_least_subject(None if subjects is None else subjects[:, 4])
     work.info |= {
@@ -131,6 +133,17 @@ def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[
         told["calibration_error"] = reliability.error
         told["reliability"] = np.stack(reliability, axis=1).tolist()
     return told
+
+
+def open_familiarity(edition: Path, n_specimens: int) -> Familiarity | None:
+    """Return how familiar a picture of the guide is at least; None where it is not known."""
+    if not (edition / f"{files.FAMILIARITY}.safetensors").exists():
+        return None
+
+    def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> Familiarity:
+        return Familiarity.from_state(arrays, record, n_specimens)
+
+    return files.read_model(edition, files.FAMILIARITY, "familiarity of its specimens", make)
 
 
 def open_key(edition: Path) -> Any:

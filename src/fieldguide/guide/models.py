@@ -15,7 +15,8 @@ from fieldguide.features.network import Network
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
-from fieldguide.guide.key import open_key
+from fieldguide.guide.familiarity import Familiarity
+from fieldguide.guide.key import open_familiarity, open_key
 from fieldguide.guide.rows import open_rows, open_stack
 from fieldguide.guide.words import open_words
 
@@ -75,18 +76,15 @@ class Models:
         """Box and confidence of each specimen's subject, (n_specimens, 5)."""
         return files.read_features(self._folder, "subjects", self._about["n_specimens"])
 
-    @property
-    def familiarity(self) -> float | None:
+    @cached_property
+    def familiarity(self) -> Familiarity | None:
         """How familiar a picture of a kind of the guide is at least; None where it is not known."""
-        return self._number("familiarity")
+        return open_familiarity(self._folder, self._about["n_specimens"])
 
     @property
     def least_subject(self) -> float | None:
         """How sure a subject is at least; None where it is not known."""
-        return self._number("least_subject")
-
-    def _number(self, name: str) -> float | None:
-        said = self._about.get(name)
+        said = self._about.get("least_subject")
         return float(said) if isinstance(said, int | float) else None
 
     @cached_property

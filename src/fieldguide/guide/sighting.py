@@ -23,7 +23,6 @@ from fieldguide.features import (
 from fieldguide.features.network import SIX, Outputs
 from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
-from fieldguide.guide.familiarity import measure_familiarity
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import find_largest, normalise_rows
@@ -122,11 +121,12 @@ class Sighting:
     @cached_property
     def is_stranger(self) -> bool:
         """Whether it is less like the specimens than nearly all of them are like others."""
-        least = self.models.familiarity
-        if least is None:
+        familiarity = self.models.familiarity
+        if familiarity is None:
             return False
-        likeness = self.row @ np.asarray(self.models.rows[self.nearest]).T
-        return bool(measure_familiarity(likeness)[0] < least)
+        kind = self.kinds[0].name if self.kinds else None
+        measured = familiarity.measure(self.row, self.models.rows, self.nearest, kind)
+        return measured < familiarity.least
 
     @cached_property
     def is_empty(self) -> bool:

@@ -26,7 +26,8 @@ def export(
             "--format",
             help="'site' (the pages), 'csv', 'parquet' or 'imagefolder' (the specimens), 'newick' "
             "or 'nexus' (the tree), 'coco' (subjects and places), 'characters' (kinds by words), "
-            "'darwin-core' or 'camtrap-dp' (occurrences), 'book' (a guide to print).",
+            "'darwin-core' or 'camtrap-dp' (occurrences), 'onnx' (the network and the key), 'book' "
+            "(a guide to print).",
         ),
     ] = "site",
     images: Annotated[

@@ -13,10 +13,10 @@ def test_the_pages_are_the_default(small_guide, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.suffix])
-def test_a_file_is_replaced_only_when_asked(small_guide, tmp_path, name):
+def test_a_file_is_replaced_only_when_asked(flat_guide, tmp_path, name):
     target = tmp_path / f"own{FORMATS[name].suffix}"
     target.write_text("mine")
-    arguments = ["export", str(small_guide.folder), str(target), "--format", name]
+    arguments = ["export", str(flat_guide.folder), str(target), "--format", name]
     check_refusal(arguments, "is there already; add --overwrite")
     assert target.read_text() == "mine"
     if name == "parquet":

@@ -32,6 +32,7 @@ FORMATS = {
     "coco": Format("coco", "boxes of subjects and outlines of places", ".json"),
     "characters": Format("characters", "how many of each kind show each word", ".csv"),
     "darwin-core": Format("darwin_core", "an occurrence for each specimen", ".csv"),
+    "onnx": Format("onnx_model", "from a picture to its kind, with the key inside", ".onnx"),
     "book": Format("book", "a guide to print: cover, key, plates, index", ".html"),
     "camtrap-dp": Format("camtrap_dp", "observations, by people and by the key", ".csv"),
 }

@@ -85,7 +85,7 @@ class Network:
     """
 
     def __init__(self, embedder: str | os.PathLike | None = None) -> None:
-        graph = _builtin_graph() if embedder is None else _read_graph(Path(embedder))
+        graph = builtin_graph() if embedder is None else _read_graph(Path(embedder))
         self._session, self._cells = _open_session(graph, embedder), _efficientnet.CELLS
         self._input = _check_input(self._session.get_inputs(), embedder)
         outputs = self._session.get_outputs()
@@ -227,7 +227,7 @@ def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str] | None:
         return None
 
 
-def _builtin_graph() -> bytes:
+def builtin_graph() -> bytes:
     """Return the built-in graph from the cache folder, building it the first time."""
     name = f"efficientnet-lite0-{_efficientnet.FILE_VERSION}.onnx"
     path = cache_folder() / name

@@ -344,6 +344,11 @@ class Guide:
                 f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None
 
+    @property
+    def key(self) -> Any:
+        """The fitted key, an estimator of :mod:`fieldguide.identify`; None without two kinds."""
+        return self._models.key
+
     @cached_property
     def couplets(self) -> tuple[Couplet, ...]:
         """The key as numbered couplets; empty for a guide without a key, or with a flat one."""

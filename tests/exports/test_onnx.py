@@ -1,0 +1,135 @@
+"""The key as ONNX, run by onnxruntime: its answers are ours."""
+
+import json
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from PIL import Image
+
+from fieldguide.collection import Collection
+from fieldguide.datasets import load_specimens
+from fieldguide.errors import FieldguideError
+from fieldguide.exports.onnx_key import Operators, add_key
+from fieldguide.features.network import Network
+from fieldguide.guide import Guide
+from fieldguide.identify import (
+    AttentionTreeClassifier,
+    OneVsAllClassifier,
+    OneVsOneClassifier,
+    RelaxedHierarchyClassifier,
+)
+
+
+def draw_rows(n, n_classes, seed, spread=0.55):
+    """Rows of length 1 around the centres of their classes, some of them hard to tell."""
+    centres = np.random.default_rng(7).normal(size=(n_classes, 24))
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    X = centres[y] + spread * np.linalg.norm(centres[0]) / 2 * rng.normal(size=(n, 24))
+    return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), y
+
+
+def run_key(key, X):
+    to = Operators()
+    probability, answer = add_key(to, key, "rows")
+    shapes = ((probability, TensorProto.DOUBLE, 2), (answer, TensorProto.INT64, 1))
+    graph = helper.make_graph(
+        to.nodes,
+        "key",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, ["n", X.shape[1]])],
+        [helper.make_tensor_value_info(name, kind, [None] * n) for name, kind, n in shapes],
+        to.constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return session.run([probability, answer], {"rows": X})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        OneVsAllClassifier(),
+        RelaxedHierarchyClassifier(),
+        RelaxedHierarchyClassifier(tolerance=4.0, max_classes=3),
+        AttentionTreeClassifier(),
+        AttentionTreeClassifier(tolerance=40.0),
+    ],
+    ids=repr,
+)
+def test_a_key_answers_as_ours_does(key):
+    key.fit(*draw_rows(400, 12, seed=0))
+    X, y = draw_rows(1000, 12, seed=1)
+    probability, answer = run_key(key, X)
+    ours = key.predict_proba(X)
+    assert (key.classes_[answer] == key.predict(X)).all()
+    np.testing.assert_allclose(probability, ours, atol=2e-5)
+    assert 0.5 < np.mean(answer == y) < 0.99  # some are hard
+
+
+def test_two_classes():
+    X, y = draw_rows(200, 2, seed=0, spread=1.5)
+    key = OneVsAllClassifier().fit(X, y)
+    probability, answer = run_key(key, X)
+    assert (answer == key.predict(X)).all()
+    np.testing.assert_allclose(probability, key.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        (OneVsOneClassifier(), "it votes"),
+        (RelaxedHierarchyClassifier(search="greedy"), "its search is none"),
+        (RelaxedHierarchyClassifier(n_trees=2), "several trees"),
+        (OneVsAllClassifier(kernel="rbf"), "have a kernel"),
+    ],
+    ids=["ovo", "greedy", "trees", "kernel"],
+)
+def test_a_key_without_such_a_form_is_refused(key, reason):
+    key.fit(*draw_rows(120, 5, seed=0))
+    with pytest.raises(FieldguideError, match=reason):
+        add_key(Operators(), key, "rows")
+
+
+def test_the_whole_way_from_a_picture(flat_guide, blobs, export):
+    path = export(flat_guide, "onnx")
+    session = onnxruntime.InferenceSession(str(path))
+    network = Network()
+    pixels = np.stack([network.crop(Image.fromarray(255 - image)) for image in blobs[0]])
+    kinds, probability = session.run(["kind", "probability"], {"pixels": pixels})
+    said = flat_guide.identify([255 - image for image in blobs[0]])
+    assert kinds.tolist() == [answer.kinds[0].name for answer in said]
+    names = json.loads(session.get_modelmeta().custom_metadata_map["kinds"])
+    ours = [[dict(answer.kinds)[name] for name in names] for answer in said]
+    np.testing.assert_allclose(probability, ours, atol=1e-4)
+
+
+def test_a_guide_that_looks_twice_is_refused(guide, export):
+    with pytest.raises(FieldguideError, match="build one with --features deep"):
+        export(guide, "onnx")
+
+
+@pytest.mark.slow
+def test_a_thousand_pictures(export, tmp_path):
+    drawn = load_specimens(n_per_kind=10, size_px=160)
+    kinds = [drawn.target_names[k] for k in drawn.target]
+    collection = Collection.from_arrays(drawn.images, kinds, name="drawn specimens")
+    settings = {"features": "deep", "key": "relaxed", "marks": False, "tree": "agglomerative"}
+    guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, **settings)
+    session = onnxruntime.InferenceSession(str(export(guide, "onnx")))
+    network, new = Network(), load_specimens(n_per_kind=32, size_px=160, random_state=1).images
+    assert len(new) >= 1000
+    largest = 0.0
+    for start in range(0, len(new), 64):
+        images = [Image.fromarray(image) for image in new[start : start + 64]]
+        pixels = np.stack([network.crop(image) for image in images])
+        names, probability = session.run(["kind", "probability"], {"pixels": pixels})
+        sightings = [guide.look(image) for image in images]
+        assert names.tolist() == [sighting.kinds[0].name for sighting in sightings]
+        ours = [sighting.kinds[0].probability for sighting in sightings]
+        largest = max(largest, np.abs(probability.max(axis=1) - ours).max())
+    print(f"{len(new)} pictures: equal kinds, probabilities within {largest:.1e}")
+    assert largest < 1e-4

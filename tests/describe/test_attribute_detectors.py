@@ -228,6 +228,20 @@ def test_detectors_that_do_not_work_are_told_apart():
     assert held_out.log_loss[-1] == pytest.approx(np.log(2), abs=0.02)
 
 
+def test_held_out_margins_are_those_that_the_areas_were_measured_on():
+    X, A = draw(120)
+    A[::4, 0] = np.nan
+    fitted = AttributeDetectors().fit(X, np.column_stack([A, np.ones(len(A))]))
+    margins = fitted.held_out_margins_
+    assert margins.shape == (120, A.shape[1] + 1)
+    assert np.isnan(margins[:, -1]).all()  # constant
+    for d, a in enumerate(A.T):
+        is_known = ~np.isnan(a)
+        np.testing.assert_array_equal(np.isfinite(margins[:, d]), is_known)
+        area = judge(margins[is_known, d], a[is_known])[1]
+        assert area == pytest.approx(fitted.held_out_.roc_auc[d], abs=1e-9)
+
+
 def test_held_out_numbers_are_those_of_new_rows():
     X, A = draw(8000)
     fitted = AttributeDetectors().fit(X[:4000], A[:4000])

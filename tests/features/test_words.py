@@ -185,6 +185,21 @@ def test_the_same_word_from_two_sources_is_the_owners():
     np.testing.assert_allclose(column, [0.2, 0.4, 0.9])
 
 
+def test_attributes_that_the_very_same_images_show_are_one_word_and_the_others_are_kept_by_name():
+    annotated = np.array([[1, 0.9, 0, 1, 0], [0, 0.2, 1, 1, 0], [0, 0.1, 1, 0, 0]])
+    names = ["feathered", "beaked", "finned", "wet", "none"]
+    model = WordModel(min_images=1)
+    matrix = model.fit_transform(None, annotated=annotated, annotated_names=names)
+    assert matrix.names == ("feathered", "finned", "wet")
+    assert model.same_ == {"beaked": "feathered"}  # "none" is shown by no image
+    stored = json.loads(json.dumps(model.to_dict()))
+    assert WordModel.from_dict(stored).same_ == model.same_
+    earlier = {key: value for key, value in stored.items() if key != "same"}
+    assert WordModel.from_dict(earlier).same_ == {}
+    with pytest.raises(ValueError, match="not among its words"):
+        WordModel.from_dict(stored | {"same": {"beaked": "furry"}})
+
+
 def test_no_columns_and_no_images():
     assert attribute_matrix(classes()).scores.shape == (0, 0)
     assert WordModel().transform(classes(HERON)).scores.shape == (1, 0)

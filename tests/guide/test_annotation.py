@@ -90,6 +90,28 @@ def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
         open_annotation(tmp_path, 6)
 
 
+def test_kinds_that_nobody_annotated_have_what_other_kinds_taught(tmp_path):
+    """Sixteen kinds, each with its own look and two of six attributes; half of them are known."""
+    rng = np.random.default_rng(0)
+    pairs = [(a, b) for a in range(6) for b in range(a)] + [(0, 1)]
+    kinds = np.repeat(np.arange(16), 12)
+    shows = np.array([np.isin(np.arange(6), pair) for pair in pairs], dtype=float)[kinds]
+    look = rng.normal(size=(16, 20))[kinds]
+    X = np.hstack([shows, 0.1 * look]) + 0.1 * rng.normal(size=(192, 26))
+    A = np.where(kinds[:, None] % 2, np.nan, shows)
+    names = [f"mark {d}" for d in range(6)]
+    annotation = learn_annotation(X, A, names, groups=kinds, seed=0, n_jobs=1)
+    said = fill_annotation(A, names, annotation, X)[kinds % 2 == 1] >= 0.5
+    truth = shows[kinds % 2 == 1] > 0
+    assert said[truth].mean() > 0.7
+    assert truth[said].mean() > 0.9
+    (tmp_path / "models").mkdir()
+    save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
+    again = open_annotation(tmp_path, 26)
+    assert again.names == annotation.names
+    np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
+
+
 def test_a_new_image_gets_the_words_of_the_owner(tmp_path):
     rng = np.random.default_rng(0)
     bright = np.arange(60) % 2

@@ -97,6 +97,9 @@ class AttributeDetectors(Saved, BaseEstimator):
     held_out_ : HeldOutDetectors
         Average precision, ROC area and cross-entropy of each attribute on held-out rows: which
         detectors are worth having.
+    held_out_margins_ : ndarray of shape (n, n_attributes)
+        Margin of each row by a function that has not seen it; NaN where it is not annotated, and
+        for constant detectors. Not saved with the model.
     C_ : float
     n_attributes_ : int
     n_features_in_ : int
@@ -195,13 +198,16 @@ class AttributeDetectors(Saved, BaseEstimator):
             else:
                 self.C_ = float(self.C)
                 found = train_all(self.C_)
-        coef, b, slope, offset, is_constant, gaps, precision, area, loss = zip(*found, strict=True)
+        coef, b, slope, offset, is_constant, gaps, precision, area, loss, margins = zip(
+            *found, strict=True
+        )
         self.functions_ = LinearFunctions(
             np.stack(coef).astype(np.float32), np.array(b, dtype=np.float32)
         )
         self.slope_, self.offset_ = np.array(slope), np.array(offset)
         self.base_rate_, self.is_constant_ = rates, np.array(is_constant)
         self.held_out_ = HeldOutDetectors(np.array(precision), np.array(area), np.array(loss))
+        self.held_out_margins_ = np.stack(margins, axis=1)
         self.n_attributes_ = A.shape[1]
         warn_open_gaps(
             type(self).__name__, gaps, self.tol, "lower C, scale the columns or raise tol"
@@ -257,6 +263,7 @@ class _Detector(NamedTuple):
     average_precision: float
     roc_auc: float
     log_loss: float
+    held_out: np.ndarray  # (n_rows,) margin of each row, by a function that has not seen it
 
 
 def _check_annotations(A: Any, n: int) -> np.ndarray:
@@ -335,7 +342,8 @@ def _train_attribute(
     if min(a.sum(), (1 - a).sum()) < min_rows or fold.max() == 0:
         loss = -float(np.mean(a * np.log(rate) + (1 - a) * np.log1p(-rate)))
         nothing = np.zeros(X.shape[1])
-        return _Detector(nothing, 0.0, 0.0, float(logit(rate)), True, 0.0, rate, 0.5, loss)
+        margins = np.full(X.shape[0], np.nan)
+        return _Detector(nothing, 0.0, 0.0, float(logit(rate)), True, 0.0, rate, 0.5, loss, margins)
     place, sign, weight = split_soft(a)
 
     def solve(part: np.ndarray, tol: float, start: np.ndarray | None) -> Any:
@@ -356,11 +364,13 @@ def _train_attribute(
     for k in range(fold.max() + 1):
         part = np.flatnonzero(fold[place] != k)
         found = solve(part, max(tol, PATH_TOL), whole.alpha[part])
-        held_out = np.flatnonzero(fold == k)
-        margins[held_out] = X[rows[held_out]] @ found.w + found.b
+        left = np.flatnonzero(fold == k)
+        margins[left] = X[rows[left]] @ found.w + found.b
     sigmoid = calibrate_margins(margins[place], sign, weight)
     worth = judge(sigmoid.probability(margins), a)
-    return _Detector(whole.w, whole.b, *sigmoid, False, whole.gap, *worth)
+    held_out = np.full(X.shape[0], np.nan)
+    held_out[rows] = margins
+    return _Detector(whole.w, whole.b, *sigmoid, False, whole.gap, *worth, held_out)
 
 
 def split_soft(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

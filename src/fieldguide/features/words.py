@@ -92,6 +92,9 @@ class WordModel:
     common_ : tuple of str
         What nearly all images show, said once of the collection: the most specific of the
         network's words, and the owner's.
+    same_ : dict of str
+        Attributes of the owner's that are no columns, since exactly the images of a column show
+        them: the name of each, and of that column.
 
     Examples
     --------
@@ -123,6 +126,7 @@ class WordModel:
         self.names_: tuple[str, ...] = ()
         self.sources_: tuple[str, ...] = ()
         self.common_: tuple[str, ...] = ()
+        self.same_: dict[str, str] = {}
 
     def fit_transform(
         self,
@@ -204,6 +208,8 @@ class WordModel:
             new = [k for k, name in enumerate(names) if stem_word(name) not in ideas]
             chosen = [new[k] for k in self._choose(scores[:, new])]
             ideas |= {stem_word(names[k]) for k in chosen}
+            if source == "annotation":
+                self.same_ = _find_same(names, scores, chosen)
             columns |= {names[k]: (source, scores[:, k]) for k in chosen}
         self.names_ = tuple(columns)
         self.sources_ = tuple(source for source, _ in columns.values())
@@ -258,6 +264,7 @@ class WordModel:
             "names": list(self.names_),
             "sources": list(self.sources_),
             "common": list(self.common_),
+            "same": dict(self.same_),
         }
 
     @classmethod
@@ -281,6 +288,9 @@ class WordModel:
         model.names_ = tuple(values["names"])
         model.sources_ = tuple(values["sources"])
         model.common_ = tuple(values["common"])
+        model.same_ = {str(name): str(other) for name, other in values.get("same", {}).items()}
+        if not set(model.same_.values()) <= set(model.names_):
+            raise ValueError("what the same images show is not among its words")
         return model
 
     def _least_images(self, n: int) -> float:
@@ -296,6 +306,14 @@ class WordModel:
         for k in np.flatnonzero((n_yes >= least) & (n_yes <= self.max_share * len(scores))):
             kept.setdefault(np.packbits(yes[:, k]).tobytes(), int(k))
         return list(kept.values())
+
+
+def _find_same(names: Sequence[str], scores: np.ndarray, chosen: Sequence[int]) -> dict[str, str]:
+    """Return the names left out because exactly the images of a chosen one show them, with it."""
+    packed = np.packbits(scores >= YES, axis=0)
+    first = {packed[:, k].tobytes(): names[k] for k in chosen}
+    found = {name: first.get(packed[:, k].tobytes(), name) for k, name in enumerate(names)}
+    return {name: other for name, other in found.items() if other != name}
 
 
 def _find_common(parts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """The owner's attributes for images that nobody annotated: detectors learnt from the others.
 
 They fill the gaps of an annotation while a guide is built, and say what a new image shows. A
-detector is believed where it ranks held-out specimens well. Where whole kinds are not annotated,
-kinds are held out: what detects a kind would else pass for a detector of its attributes. On the
-embedded collection they find more of the attributes of held-out specimens than a vote of the
-nearest does, and more precisely.
+detector is believed where it ranks held-out specimens well. On the embedded collection they find
+more of the attributes of held-out specimens than a vote of the nearest does, and more precisely.
+
+Where whole kinds are not annotated, kinds are held out: what detects a kind would else pass for a
+detector of its attributes. What such kinds show is then decided by thresholds that were judged by
+kinds (:mod:`fieldguide.describe.group_cuts`).
 """
 
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide.describe import AttributeDetectors
+from fieldguide.describe.group_cuts import GroupCuts, cut_margins
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.summaries import group_kinds, index_kinds
@@ -38,10 +41,13 @@ class Annotation(NamedTuple):
     columns: np.ndarray  # their places among all
     detectors: AttributeDetectors
     trained: tuple[str, ...]  # the names of all
+    cuts: GroupCuts | None  # of all; None where each kind is annotated in part
 
     def detect(self, X: np.ndarray) -> np.ndarray:
-        """Return the probability of each attribute, (n, len(names))."""
-        return self.detectors.predict_proba(X)[:, self.columns]
+        """Return how far each attribute is shown, (n, len(names)): it is from ½ on."""
+        if self.cuts is None:
+            return self.detectors.predict_proba(X)[:, self.columns]
+        return self.cuts.score(self.detectors.decision_function(X))[:, self.columns]
 
 
 def build(work: Workspace) -> None:
@@ -89,7 +95,7 @@ def learn_annotation(
         In [0, 1]; NaN where an image is not annotated.
     names : sequence of n_attributes names
     groups : ndarray of shape (n,), optional
-        Rows that are held out together.
+        Rows that are held out together, where others of new groups are to be filled.
     """
     is_known = ~np.isnan(A)
     used = np.flatnonzero(is_known.sum(axis=0) >= _LEAST_ROWS)
@@ -97,8 +103,11 @@ def learn_annotation(
     if not len(used) or len(known) < _LEAST_ROWS:
         return None
     detectors = AttributeDetectors(n_jobs=n_jobs, random_state=seed)
-    detectors.fit(X[known], A[np.ix_(known, used)], None if groups is None else groups[known])
-    return _believe(detectors, [names[int(j)] for j in used])
+    known_A, cuts = A[np.ix_(known, used)], None
+    detectors.fit(X[known], known_A, None if groups is None else groups[known])
+    if groups is not None:
+        cuts = cut_margins(detectors.held_out_margins_, known_A, groups[known])
+    return _believe(detectors, [names[int(j)] for j in used], cuts)
 
 
 def fill_annotation(
@@ -121,8 +130,11 @@ def fill_annotation(
 def save_annotation(annotation: Annotation, draft: files.NewFiles) -> None:
     """Write the detectors into an edition of a guide."""
     arrays, record = annotation.detectors.set_params(n_jobs=1).to_state()
-    names = list(annotation.trained)
-    files.write_model(draft, files.ANNOTATION, arrays, {"detectors": record, "names": names})
+    settings: dict[str, Any] = {"detectors": record, "names": list(annotation.trained)}
+    if annotation.cuts is not None:
+        cut, settings["slope"] = annotation.cuts
+        arrays["cut"] = cut
+    files.write_model(draft, files.ANNOTATION, arrays, settings)
 
 
 def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
@@ -131,16 +143,24 @@ def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
         return None
 
     def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Annotation:
+        cut, cuts = arrays.pop("cut", None), None
         detectors = AttributeDetectors.from_state(arrays, settings["detectors"])
         names = [str(name) for name in settings["names"]]
-        if len(names) != detectors.n_attributes_ or detectors.n_features_in_ != n_columns:
+        is_fitting = len(names) == detectors.n_attributes_ and detectors.n_features_in_ == n_columns
+        if cut is not None:
+            cuts = GroupCuts(cut, float(settings["slope"]))
+            is_fitting &= cut.shape == (len(names),)
+        if not is_fitting:
             raise ValueError("its parts do not fit together")
-        return _believe(detectors, names)
+        return _believe(detectors, names, cuts)
 
     return files.read_model(folder, files.ANNOTATION, "detectors", make)
 
 
-def _believe(detectors: AttributeDetectors, names: Sequence[str]) -> Annotation:
-    is_good = (detectors.held_out_.roc_auc >= LEAST_AUC) & ~detectors.is_constant_
+def _believe(
+    detectors: AttributeDetectors, names: Sequence[str], cuts: GroupCuts | None
+) -> Annotation:
+    is_good = ~detectors.is_constant_
+    is_good &= detectors.held_out_.roc_auc >= LEAST_AUC if cuts is None else np.isfinite(cuts.cut)
     columns = np.flatnonzero(is_good)
-    return Annotation(tuple(names[int(j)] for j in columns), columns, detectors, tuple(names))
+    return Annotation(tuple(names[int(j)] for j in columns), columns, detectors, tuple(names), cuts)

@@ -10,10 +10,16 @@ from safetensors.numpy import load_file
 from tests.features.test_deep import make_network
 
 from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE
-from fieldguide.chapters.marks.pool import SOURCES, Column, list_columns, see_columns
+from fieldguide.chapters.marks.pool import (
+    SOURCES,
+    Column,
+    list_columns,
+    score_columns,
+    see_columns,
+)
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.features import MAP_WORDS
+from fieldguide.features import MAP_WORDS, WordModel
 from fieldguide.features.network import Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import Guide
@@ -92,6 +98,17 @@ def test_no_class_of_the_network_and_no_name_of_a_kind_is_a_mark(bugs):
     assert {word.name for word in MAP_WORDS} <= texts
     assert not texts & ({"red bug", "blue bug", "half bug"} | set(bugs.about.get("kinds", ())))
     assert all(each.name in class_names() for each in bugs.marks("red bug").classes)
+
+
+def test_all_attributes_that_the_same_specimens_show_are_columns():
+    annotated = np.array([[1, 1, 0], [0, 0, 1], [0, 0, 1]], dtype=float)
+    model = WordModel(min_images=1)
+    names = ["feathered", "beaked", "finned"]
+    scores = model.fit_transform(None, annotated=annotated, annotated_names=names).scores
+    columns = list_columns(model, has_maps=False)
+    assert [column.text for column in columns] == ["feathered", "finned", "beaked"]
+    found = score_columns(columns, model, scores, None)
+    np.testing.assert_array_equal(found, annotated[:, [0, 2, 1]])
 
 
 def test_what_a_thing_is_must_be_surer_than_what_it_looks_like():

@@ -31,6 +31,7 @@ COLUMNS = (
     Column("on green", "surroundings"),
     Column("on white", "surroundings"),
     Column("dark", "picture"),
+    Column("plumed", "owner", same_as="crested"),
 )
 
 
@@ -48,6 +49,10 @@ def test_a_narrow_word_leaves_out_those_above_it():
 def test_the_name_of_the_kind_is_no_mark_and_implies_nothing():
     assert keep("animal", "insect", "butterfly", kind="Butterflys") == ["insect"]
     assert keep("insect", "butterfly", kind="painted butterfly") == ["insect"]
+
+
+def test_of_attributes_that_the_same_specimens_show_one_is_said():
+    assert keep("plumed", "crested", "insect") == ["crested", "insect"]
 
 
 def test_a_colour_is_said_once():

@@ -188,8 +188,9 @@ def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n: int)
             _check(source, source in SOURCES),
             tuple(_check(colour, colour in COLOURS) for colour in colours),
             str(part),
+            *map(str, same_as),
         )
-        for text, source, colours, part in settings["columns"]
+        for text, source, colours, part, *same_as in settings["columns"]
     )
     index, folds = arrays["index"], arrays["folds"]
     kinds = tuple(str(entry["kind"]) for entry in settings["kinds"])

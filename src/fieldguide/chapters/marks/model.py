@@ -326,7 +326,7 @@ class Marks:
         column = self.pool.columns[j]
         if column.source == SUBJECT:
             return bool(column.colours) and column.text.startswith("mostly ")
-        return column.source == OWNER
+        return column.source == OWNER and not column.same_as
 
 
 class _Places:

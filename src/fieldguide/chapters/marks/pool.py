@@ -57,6 +57,7 @@ class Column(NamedTuple):
     source: str  # one of SOURCES
     colours: tuple[str, ...] = ()  # of the subject, that it is about
     part: str = ""  # of the subject; "" for the whole
+    same_as: str = ""  # text of a column of the owner's that the very same specimens show
 
 
 class Pool(NamedTuple):
@@ -77,12 +78,17 @@ class Observed(NamedTuple):
 
 
 def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
-    """Return the columns of a guide; the subject's own words give way to those of its map."""
+    """Return the columns of a guide; the subject's own words give way to those of its map.
+
+    Of the owner's attributes that the very same pictures show, a guide has one as a word; here all
+    are columns, since each is true of a kind.
+    """
     columns = [
         Column(name, _SOURCE_OF[source])
         for name, source in zip(model.names_, model.sources_, strict=True)
         if _is_column(name, source, has_maps)
     ]
+    columns += [Column(name, OWNER, same_as=other) for name, other in model.same_.items()]
     if has_maps:
         columns += [Column(word.name, SUBJECT, word.colours, word.part) for word in MAP_WORDS]
     return tuple(sorted(columns, key=lambda column: SOURCES.index(column.source)))
@@ -136,7 +142,7 @@ def score_columns(
     if maps is not None:
         of_maps = score_maps(maps).T
         parts |= {(w.name, SUBJECT): row for w, row in zip(MAP_WORDS, of_maps, strict=True)}
-    values = [np.nan_to_num(parts[column.text, column.source]) for column in columns]
+    values = [np.nan_to_num(parts[c.same_as or c.text, c.source]) for c in columns]
     return np.array(values).reshape(len(columns), len(scores)).T
 
 

@@ -1,7 +1,8 @@
 """Which of the marks that pass are said: few, each with something of its own to say.
 
 Left out are names of the kind itself, words that a narrower one implies ("animal" beside
-"insect"), and all but one word about a colour and its shades. What is around the subject comes
+"insect"), all but one of the owner's attributes that the very same specimens show, and all but one
+word about a colour and its shades. What is around the subject comes
 after it, and what the picture is like is said only where there is nothing else.
 
 Of those that are left the most telling are said, by the plain difference of the shares: on drawn
@@ -25,6 +26,7 @@ from fieldguide.chapters.marks.pool import (
     Column,
 )
 from fieldguide.errors import FieldguideWarning
+from fieldguide.features.own_words import stem_word
 from fieldguide.features.vocabulary import find_above, load_vocabulary
 from fieldguide.select import AdditiveKernelSelector
 
@@ -38,13 +40,15 @@ _WITH = "with "
 
 def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str) -> list[Passed]:
     """Return the marks that have something of their own to say, in the order of `SOURCES`."""
-    named = {_stem(word) for word in kind.split()}
+    named = {stem_word(word) for word in kind.split()}
     passed = [each for each in passed if not _is_name(columns[each.column], named)]
     implied = _find_implied(columns[each.column] for each in passed)
     kept: list[Passed] = []
     colours: set[str] = set()
     for each in sorted(passed, key=lambda each: _order(columns[each.column], each)):
         column = columns[each.column]
+        if column.same_as:
+            continue
         if column.source == NETWORK:
             if column.text in implied:
                 continue
@@ -98,7 +102,7 @@ def _order(column: Column, each: Passed) -> tuple[int, int, float, int]:
 
 def _is_name(column: Column, named: set[str]) -> bool:
     """Whether a word only says the name of the kind."""
-    return column.source == NETWORK and {_stem(word) for word in column.text.split()} <= named
+    return column.source == NETWORK and {stem_word(word) for word in column.text.split()} <= named
 
 
 def _find_implied(columns: Iterable[Column]) -> set[str]:
@@ -107,7 +111,3 @@ def _find_implied(columns: Iterable[Column]) -> set[str]:
     place = {name: k for k, name in enumerate(vocabulary.names)}
     words = [column.text for column in columns if column.source == NETWORK]
     return {vocabulary.names[a] for word in words for a in find_above(place[word])}
-
-
-def _stem(word: str) -> str:
-    return word.casefold().rstrip("s")

@@ -54,8 +54,13 @@ class ChapterPage:
         """Return what pair.html of the chapter shows of two kinds; None where it shows nothing."""
         return None
 
-    def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
-        """Return outlines to draw over specimens on a plate."""
+    def outline_specimens(
+        self, guide: "Guide", ids: Iterable[int], against: str | None = None
+    ) -> dict[int, Outline]:
+        """Return outlines to draw over specimens on a plate.
+
+        ``against`` a kind, only those of what tells a specimen from that kind.
+        """
         return {}
 
     def show_answer(self, guide: "Guide", record: Any, image: Image.Image) -> Any:
@@ -128,11 +133,14 @@ def list_sheets(guide: "Guide") -> dict[str, tuple[str, Sheet]]:
     }
 
 
-def outline_specimens(guide: "Guide", ids: Sequence[int]) -> dict[int, Outline]:
-    """Return the outlines that chapters draw over specimens."""
+def outline_specimens(
+    guide: "Guide", ids: Sequence[int], against: str | None = None
+) -> dict[int, Outline]:
+    """Return the outlines that chapters draw over specimens, of what tells them from all others
+    or from one kind."""
     outlines: dict[int, Outline] = {}
     for page in list_pages().values():
-        outlines |= page.outline_specimens(guide, ids)
+        outlines |= page.outline_specimens(guide, ids, against)
     return outlines
 
 

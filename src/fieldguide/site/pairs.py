@@ -30,12 +30,19 @@ def show_pair(
         PairSide(kind, address(kind.name), pictures(kind.exemplars[:_N_EXEMPLARS]))
         for kind in (guide.kind(pair.kind), guide.kind(pair.other))
     )
-    shown = [each.specimen.id for side in (first, second) for each in side.pictures]
+    outlines = {
+        i: each
+        for side, other in ((first, second), (second, first))
+        for i, each in outline_specimens(
+            guide, [shown.specimen.id for shown in side.pictures], other.kind.name
+        ).items()
+        if each.path
+    }
     parts = ((name, page.show_pair(guide, pair, pictures)) for name, page in list_pages().items())
     return PairPage(
         pair=pair,
         sides=(first, second),
-        outlines={i: each for i, each in outline_specimens(guide, shown).items() if each.path},
+        outlines=outlines,
         chapters=[(name, part) for name, part in parts if part is not None],
         confusion=word_confusion(pair, guide.shown_name),
         border=[

@@ -15,6 +15,8 @@ from fieldguide.chapters.places.page import (
 )
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.guide.views import FoundSubject
+from fieldguide.site.pairs import show_pair
+from fieldguide.site.pictures import PictureBook
 from fieldguide.site.render import Renderer
 
 
@@ -84,6 +86,19 @@ def test_a_plate_outlines_what_was_located(located_guide):
     )
     assert '<label for="outlines">' in page
     HTMLParser().feed(page)
+
+
+def test_beside_another_kind_only_what_tells_them_apart_is_outlined(located_guide):
+    ids = list(located_guide.kind("robin").exemplars)
+    assert draw_outlines(located_guide, ids, "teal") == draw_outlines(located_guide, ids)
+    assert draw_outlines(located_guide, ids, "robin") == {}
+    for other in located_guide.kinds:
+        if other.name == "robin":
+            continue
+        pair = located_guide.compare("robin", other.name)
+        pictures = PictureBook(located_guide, Renderer(located_guide, live=False).book)
+        shown = show_pair(located_guide, pair, pictures, address=str)
+        assert bool(shown.outlines) == (other.name == "teal")
 
 
 def test_drawings_have_the_proportions_of_their_pictures(located_guide):

@@ -24,9 +24,11 @@ _ALONE = {"upper": "top", "lower": "bottom"}
 class PlacesPage(ChapterPage):
     """Outlines of what decided, over specimens and over a new picture."""
 
-    def outline_specimens(self, guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
+    def outline_specimens(
+        self, guide: "Guide", ids: Iterable[int], against: str | None = None
+    ) -> dict[int, Outline]:
         """Return the outlines of those specimens of which the guide knows what decided."""
-        return draw_outlines(guide, ids)
+        return draw_outlines(guide, ids, against)
 
     def outline_answer(self, guide: "Guide", record: Located, size: tuple[int, int]) -> Outline:
         """Return the outline of what speaks for the kind of a new picture."""
@@ -40,13 +42,19 @@ class PlacesPage(ChapterPage):
 PAGE = PlacesPage()
 
 
-def draw_outlines(guide: "Guide", ids: Iterable[int]) -> dict[int, Outline]:
-    """Return the outlines of those specimens of which the guide knows what decided."""
-    found = {specimen.id: guide.located(specimen.id) for specimen in guide.specimens(list(ids))}
+def draw_outlines(
+    guide: "Guide", ids: Iterable[int], against: str | None = None
+) -> dict[int, Outline]:
+    """Return the outlines of those specimens of which the guide knows what decided.
+
+    The decision is between the kind of a specimen and the next likely one; ``against`` a kind,
+    only where it is that one.
+    """
     outlines = {}
-    for specimen in guide.specimens([i for i, located in found.items() if located is not None]):
-        located = found[specimen.id]
-        assert located is not None
+    for specimen in guide.specimens(list(ids)):
+        located = guide.located(specimen.id)
+        if located is None or against not in (None, located.against):
+            continue
         size = (specimen.width, specimen.height)
         outlines[specimen.id] = draw_outline(located, size, guide.shown_name)
     return outlines

@@ -114,7 +114,9 @@ def small_guide(blobs, build_once) -> Guide:
 def flat_guide(blobs, build_once) -> Guide:
     """A guide whose key has no graph."""
     collection = Collection.from_arrays(*blobs, name="shapes")
-    return build_once("flat", collection, key="ova", features="deep", marks=False, n_jobs=1)
+    return build_once(
+        "flat", collection, key="ova", features="deep", marks=False, places=False, n_jobs=1
+    )
 
 
 @pytest.fixture(scope="session")

@@ -377,7 +377,12 @@ def judge_cost(folder: Path, n_pictures: int) -> dict[str, float]:
         for features in ("deep", "looks"):
             started = time.perf_counter()
             guide = Guide.build(
-                root / "pictures", root / features, features=features, marks=False, n_jobs=N_JOBS
+                root / "pictures",
+                root / features,
+                features=features,
+                marks=False,
+                places=False,
+                n_jobs=N_JOBS,
             )
             rates[features] = guide.n_specimens / (time.perf_counter() - started)
         guide = Guide.build(root / "pictures", root / "looks", features="looks", n_jobs=N_JOBS)

@@ -242,6 +242,13 @@ def build(
         bool,
         typer.Option(help="Look for the field marks of each kind; a build without is quicker."),
     ] = True,
+    places: Annotated[
+        bool,
+        typer.Option(
+            help="Outline what the key decides by on a few pictures of each kind; a build without "
+            "is quicker."
+        ),
+    ] = True,
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
@@ -277,6 +284,7 @@ def build(
             key_words=key_words,
             tree=tree,
             marks=marks,
+            places=places,
             embedder=embedder,
             seed=seed,
             n_jobs=jobs,

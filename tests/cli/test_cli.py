@@ -86,7 +86,7 @@ def test_add_says_what_became_of_the_key(folder, blobs, tmp_path):
     for i, image in enumerate(blobs[0][:8]):
         (more / "negative").mkdir(parents=True, exist_ok=True)
         Image.fromarray(255 - image).save(more / "negative" / f"{i}.png")
-    options = ("--features", "deep", "--no-marks", "--jobs", 1)
+    options = ("--features", "deep", "--no-marks", "--no-places", "--jobs", 1)
     assert call("build", folder, "--out", out, "--key", "attention", *options).exit_code == 0
     check_refusal(["add", str(out), str(tmp_path / "none")], "There is no folder")
     check_refusal(["add", str(tmp_path / "none"), str(more)], "There is no guide")
@@ -212,7 +212,7 @@ def test_a_guide_without_visual_words_is_one_line(small_guide):
 @pytest.fixture(scope="module")
 def keyed(folder, tmp_path_factory) -> Path:
     guide = tmp_path_factory.mktemp("keyed") / "guide"
-    built = call("build", folder, "--out", guide, "--key", "relaxed", "--no-marks",
+    built = call("build", folder, "--out", guide, "--key", "relaxed", "--no-marks", "--no-places",
                 "--features", "deep")  # fmt: skip
     assert built.exit_code == 0, built.stderr
     return guide
@@ -221,7 +221,7 @@ def keyed(folder, tmp_path_factory) -> Path:
 def test_two_trees_side_by_side(folder, keyed, tmp_path):
     other, page = tmp_path / "other", tmp_path / "moved.html"
     built = call("build", folder, "--out", other, "--tree", "attribute", "--features", "color",
-                "--no-marks")  # fmt: skip
+                "--no-marks", "--no-places")  # fmt: skip
     assert built.exit_code == 0, built.stderr
     told = call("describe", keyed, "--beside", other, "--out", page)
     assert told.exit_code == 0, told.stderr
@@ -334,6 +334,7 @@ def test_a_hostile_folder_makes_a_guide_of_the_good_ones(tmp_path):
         "--out",
         tmp_path / "guide",
         "--no-marks",
+        "--no-places",
         "--features",
         "deep",
     )
@@ -401,7 +402,7 @@ def test_ctrl_c_leaves_a_state_that_goes_on(blobs, tmp_path):
     assert "goes on where it stopped" in rest
     assert "Traceback" not in rest
     again = run("build", folder, "--out", tmp_path / "guide", "--features", "deep", "--no-marks",
-                "--tree", "agglomerative")  # fmt: skip
+                "--no-places", "--tree", "agglomerative")  # fmt: skip
     assert again.returncode == 0
     assert "reading images: 0 of 120" not in again.stderr
 

@@ -231,7 +231,7 @@ def test_build_lists_skipped_files(blobs, tmp_path, run_main, is_terminal):
         Image.fromarray(image).save(folder / kind / "f\x1b[2J\n.png")
     (folder / "bad\x1b[31m\n−.jpg").write_bytes(b"no")
     code, told, complained = run_main(
-        *("build", folder, "--out", tmp_path / "gu\x1b[31mide", "--no-marks"),
+        *("build", folder, "--out", tmp_path / "gu\x1b[31mide", "--no-marks", "--no-places"),
         *("--features", "color", "--title", TITLE),
         encoding="ascii",
         is_terminal=is_terminal,

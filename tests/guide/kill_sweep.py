@@ -101,7 +101,7 @@ def open_somehow(out: Path) -> str:
 
 
 def main(work: Path, form: str, marks: str, every: int) -> None:
-    options = {"marks": marks == "marks"}
+    options = {"marks": marks == "marks", "places": marks == "marks"}
     collections = make_collections()
     collection = collections[form]
     whole = {name: work / f"whole-{name}" for name in collections}

@@ -17,7 +17,7 @@ from fieldguide.errors import CollectionError, GuideError
 from fieldguide.guide import Guide
 from fieldguide.guide.owner import open_owned
 
-PLAIN = {"features": "deep", "marks": False, "n_jobs": 1}
+PLAIN = {"features": "deep", "marks": False, "places": False, "n_jobs": 1}
 TREE = {**PLAIN, "key": "attention"}
 WORDED = {**PLAIN, "key": "relaxed", "key_words": True}
 
@@ -252,7 +252,7 @@ def test_attributes_of_the_owner_stay(blobs, more, tmp_path):
 
 def test_visual_words_stay_at_home_where_they_were(folder, more, tmp_path):
     """Their kinds are those of pictures which have other numbers now, or are gone."""
-    settings = {"features": "words+color", "marks": False, "n_jobs": 1}
+    settings = {"features": "words+color", "marks": False, "places": False, "n_jobs": 1}
     guide = Guide.build(folder, tmp_path / "guide", **settings)
     words = guide.visual_words
     assert any(word.kinds for word in words)

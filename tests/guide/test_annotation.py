@@ -121,7 +121,7 @@ def test_a_new_image_gets_the_words_of_the_owner(tmp_path):
     A = np.column_stack([bright, 1 - bright]).astype(float)
     A[40:] = np.nan
     collection = Collection.from_arrays(images, attributes=A, attribute_names=["shiny", "dull"])
-    guide = Guide.build(collection, tmp_path / "g", features="color", marks=False)
+    guide = Guide.build(collection, tmp_path / "g", features="color", marks=False, places=False)
     shown = [{word for word, _ in guide.words_of(i)} & {"shiny", "dull"} for i in range(40, 60)]
     truth = [{"shiny"} if b else {"dull"} for b in bright[40:]]
     assert np.mean([s == t for s, t in zip(shown, truth, strict=True)]) > 0.9

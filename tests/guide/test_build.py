@@ -12,7 +12,7 @@ from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.guide import Guide
 
-PLAIN = {"features": "deep", "marks": False}
+PLAIN = {"features": "deep", "marks": False, "places": False}
 
 
 @pytest.fixture(scope="module")

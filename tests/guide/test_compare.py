@@ -126,6 +126,8 @@ def test_two_guides_of_one_collection(small_guide, worded_guide):
 
 def test_guides_without_a_common_image_are_refused(small_guide, tmp_path):
     grey = [np.full((40, 40, 3), v, dtype=np.uint8) for v in (90, 120)]
-    other = Guide.build(Collection.from_arrays(grey), tmp_path / "other", n_jobs=1, marks=False)
+    other = Guide.build(
+        Collection.from_arrays(grey), tmp_path / "other", n_jobs=1, marks=False, places=False
+    )
     with pytest.raises(GuideError, match="have no image in common"):
         compare_guides(small_guide, other)

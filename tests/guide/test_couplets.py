@@ -117,7 +117,9 @@ def test_keys_without_kinds_in_common_are_not_compared():
 def keyed(blobs, tmp_path_factory):
     collection = Collection.from_arrays(*blobs, name="shapes")
     out = tmp_path_factory.mktemp("keyed") / "shapes"
-    return Guide.build(collection, out, key="dag", features="deep", n_jobs=1, marks=False)
+    return Guide.build(
+        collection, out, key="dag", features="deep", n_jobs=1, marks=False, places=False
+    )
 
 
 def test_a_guide_tells_the_way_of_an_image(keyed, blobs):
@@ -179,7 +181,7 @@ def test_specimens_stand_for_the_sides_of_an_attention_tree(tmp_path):
     images.append(images[0])  # without a kind: it is no training row
     kinds = [None, *(f"level {v}" for v in levels)]
     images = [images[-1], *images[:-1]]
-    settings = {"key": "attention", "features": "color", "marks": False}
+    settings = {"key": "attention", "features": "color", "marks": False, "places": False}
     guide = Guide.build(Collection.from_arrays(images, kinds), tmp_path / "g", **settings)
     first = guide.couplets[0]
     assert first.examples[0]

@@ -21,7 +21,7 @@ from fieldguide.guide.editions import check_folder
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.shelf import PART_NAMES, Shelf
 
-QUICK = {"features": "deep", "key": "ova", "marks": False, "n_jobs": 1}
+QUICK = {"features": "deep", "key": "ova", "marks": False, "places": False, "n_jobs": 1}
 FOREIGN = st.sampled_from(
     ("w.bin", "beach.raw", "holiday/beach.raw", ".git/HEAD", "CNAME", "key.json.old", "0.jpg",
      "models/bert/w.bin", "features/f.csv", "pictures/holiday/beach.raw", "parts/note")

@@ -21,7 +21,7 @@ from fieldguide.guide import Guide
 from fieldguide.guide.faults import explained_faults
 
 ROOT = Path(__file__).parent.parent.parent
-QUICK = {"features": "deep", "marks": False, "n_jobs": 1}
+QUICK = {"features": "deep", "marks": False, "places": False, "n_jobs": 1}
 
 
 @pytest.fixture
@@ -91,7 +91,12 @@ def test_a_file_that_vanishes_between_two_looks_is_listed(blobs, images, tmp_pat
             gone.unlink(missing_ok=True)
 
     guide = Guide.build(
-        *(images, tmp_path / "guide"), features=features, n_jobs=1, marks=False, progress=take_away
+        *(images, tmp_path / "guide"),
+        features=features,
+        n_jobs=1,
+        marks=False,
+        places=False,
+        progress=take_away,
     )
     if features == "deep":  # never looked at again
         assert guide.n_specimens == 12
@@ -100,7 +105,9 @@ def test_a_file_that_vanishes_between_two_looks_is_listed(blobs, images, tmp_pat
     assert [(f.path, f.reason) for f in guide.unreadable] == [
         ("disc/01.png", "cannot be opened (no such file or directory)")
     ]
-    fresh = Guide.build(images, tmp_path / "fresh", features=features, n_jobs=1, marks=False)
+    fresh = Guide.build(
+        images, tmp_path / "fresh", features=features, n_jobs=1, marks=False, places=False
+    )
     one, two = contents(guide.folder), contents(fresh.folder)
     assert one["specimen"] == two["specimen"]
     assert {k for k in one if one[k] != two[k]} <= {"unreadable", "info"}
@@ -108,7 +115,7 @@ def test_a_file_that_vanishes_between_two_looks_is_listed(blobs, images, tmp_pat
 
 def test_a_disk_that_is_taken_away_loses_nothing(images, tmp_path):
     out = tmp_path / "guide"
-    Guide.build(images, out, features="words+color", n_jobs=1, marks=False)
+    Guide.build(images, out, features="words+color", n_jobs=1, marks=False, places=False)
     before = contents(out)
     for path in images.rglob("*.png"):
         os.utime(path, ns=(0, 0))
@@ -118,7 +125,9 @@ def test_a_disk_that_is_taken_away_loses_nothing(images, tmp_path):
             shutil.move(images, tmp_path / "unplugged")
 
     with pytest.raises(CollectionError, match="None of the 12 files"):
-        Guide.build(images, out, features="hog", n_jobs=1, marks=False, progress=unplug)
+        Guide.build(
+            images, out, features="hog", n_jobs=1, marks=False, places=False, progress=unplug
+        )
     assert contents(out) == before
 
 

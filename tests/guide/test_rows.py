@@ -26,14 +26,15 @@ folder, out, after = sys.argv[1:]
 def progress(name, done, total):
     if name == "describing images" and done >= int(after):
         os.kill(os.getpid(), signal.SIGKILL)
-Guide.build(folder, out, n_jobs=2, features="deep+words+color", progress=progress, marks=False)
+how = {"features": "deep+words+color", "marks": False, "places": False}
+Guide.build(folder, out, n_jobs=2, progress=progress, **how)
 """
 
 
 @pytest.fixture(scope="module")
 def stacked(folder, tmp_path_factory) -> Guide:
     out = tmp_path_factory.mktemp("stacked") / "guide"
-    return Guide.build(folder, out, features=STACK, n_jobs=1, marks=False)
+    return Guide.build(folder, out, features=STACK, n_jobs=1, marks=False, places=False)
 
 
 def test_a_guide_of_a_stack(stacked, blobs):
@@ -56,7 +57,13 @@ def test_a_killed_build_goes_on_to_the_same_guide(folder, stacked, tmp_path, aft
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     steps = []
     Guide.build(
-        folder, out, features=STACK, progress=lambda *now: steps.append(now), n_jobs=2, marks=False
+        folder,
+        out,
+        features=STACK,
+        progress=lambda *now: steps.append(now),
+        n_jobs=2,
+        marks=False,
+        places=False,
     )
     assert next(done for step, done, _ in steps if step == "reading images") == 25
     assert next(done for step, done, _ in steps if step == "describing images") >= after
@@ -68,7 +75,7 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     root.mkdir()
     for i, image in enumerate(blobs[0][:8]):
         Image.fromarray(image).save(root / f"{i}.png")
-    first = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False)
+    first = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False, places=False)
     before = np.array(first._models.rows)
 
     read: list[str] = []
@@ -80,15 +87,18 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
 
     monkeypatch.setattr(Collection, "picture", noted)
     Image.fromarray(blobs[0][20]).save(root / "9.png")
-    second = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False)
+    second = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False, places=False)
     assert read == ["9.png", "9.png"]  # for the network, then for the stack of the first build
     np.testing.assert_array_equal(second._models.rows[:8], before)
     read.clear()
-    third = Guide.build(root, out, features="color", n_jobs=1, marks=False)
+    third = Guide.build(root, out, features="color", n_jobs=1, marks=False, places=False)
     assert set(read) == {f"{i}.png" for i in (*range(8), 9)}
     assert third._models.rows.shape != before.shape
     assert (
-        Guide.build(root, out, features="deep", n_jobs=1, marks=False)._models.rows.shape[1] == 1280
+        Guide.build(
+            root, out, features="deep", n_jobs=1, marks=False, places=False
+        )._models.rows.shape[1]
+        == 1280
     )
     assert not (out / "models" / "stack.json").exists()
 
@@ -108,7 +118,7 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     X, y = load_digits(return_X_y=True)
     strokes = (255 - X[:160] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
     images = [np.asarray(Image.fromarray(s).resize((64, 64))) for s in strokes]
-    settings = {"tree": "agglomerative", "marks": False, "n_jobs": 1}
+    settings = {"tree": "agglomerative", "marks": False, "places": False, "n_jobs": 1}
     guide = Guide.build(Collection.from_arrays(images, y[:160]), tmp_path / "guide", **settings)
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
@@ -126,7 +136,7 @@ def test_auto_without_labels_looks_twice(blobs, tmp_path):
 @pytest.fixture(scope="module")
 def looks(folder, tmp_path_factory) -> Guide:
     out = tmp_path_factory.mktemp("looks") / "guide"
-    return Guide.build(folder, out, features="looks", n_jobs=1, marks=False)
+    return Guide.build(folder, out, features="looks", n_jobs=1, marks=False, places=False)
 
 
 def test_a_guide_of_both_looks(looks, blobs):
@@ -152,10 +162,12 @@ def test_both_looks_do_not_depend_on_threads_or_on_being_stopped(folder, looks, 
             raise StopError
 
     with pytest.raises(StopError):
-        Guide.build(folder, out, features="looks", n_jobs=1, marks=False, progress=stop)
+        Guide.build(
+            folder, out, features="looks", n_jobs=1, marks=False, places=False, progress=stop
+        )
     steps = []
     Guide.build(
-        folder, out, features="looks", n_jobs=2, marks=False,
+        folder, out, features="looks", n_jobs=2, marks=False, places=False,
         progress=lambda *now: steps.append(now),
     )  # fmt: skip
     assert next(done for step, done, _ in steps if step == "looking closer") >= 8
@@ -169,7 +181,7 @@ def test_a_second_build_looks_only_at_what_is_new(folder, looks, tmp_path, blobs
     Image.fromarray(blobs[0][3][::-1].copy()).save(root / "disc" / "new.png")
     counts = {}
     Guide.build(
-        root, out, features="looks", n_jobs=1, marks=False,
+        root, out, features="looks", n_jobs=1, marks=False, places=False,
         progress=lambda step, done, total: counts.setdefault(step, (done, total)),
     )  # fmt: skip
     done, total = counts["looking closer"]
@@ -200,12 +212,14 @@ def test_unknown_features_are_one_sentence_before_any_work(blobs, tmp_path):
 
 
 def test_a_damaged_stack_is_one_sentence(folder, tmp_path):
-    guide = Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False)
+    guide = Guide.build(
+        folder, tmp_path / "guide", features="color", n_jobs=1, marks=False, places=False
+    )
     path = guide.edition / "models" / "stack.safetensors"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(GuideError, match=r"features .* cannot be read .*; build the guide again"):
         Guide.open(guide.folder).identify([np.zeros((9, 9, 3), np.uint8)])
-    Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False)
+    Guide.build(folder, tmp_path / "guide", features="color", n_jobs=1, marks=False, places=False)
     Guide.open(guide.folder).identify([np.zeros((9, 9, 3), np.uint8)])
 
 

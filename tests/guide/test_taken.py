@@ -14,7 +14,7 @@ from fieldguide import Collection, Guide
 from fieldguide.site.phrases import list_notes
 from fieldguide.site.server import create_app
 
-SETTINGS = {"features": "deep", "key": "ova", "marks": False, "n_jobs": 1}
+SETTINGS = {"features": "deep", "key": "ova", "marks": False, "places": False, "n_jobs": 1}
 
 
 @pytest.fixture(scope="module")

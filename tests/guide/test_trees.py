@@ -238,7 +238,7 @@ def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):
         blobs[0] * 5, blobs[1] * 5, attributes=attributes, attribute_names=names
     )
     for n_jobs in (1, 2):
-        settings = {"features": "deep", "tree": "attribute", "marks": False}
+        settings = {"features": "deep", "tree": "attribute", "marks": False, "places": False}
         guide = Guide.build(collection, tmp_path / str(n_jobs), n_jobs=n_jobs, **settings)
     assert guide.about["settings"]["tree"] == guide.about["tree"]["method"] == "attribute"
     assert 0 < guide.about["tree"]["n_words"] <= guide.about["n_words"]

@@ -444,4 +444,6 @@ def keyed_guide(build_once):
     collection = Collection.from_arrays(
         [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
     )
-    return build_once("keyed", collection, key="relaxed", features="color", marks=False)
+    return build_once(
+        "keyed", collection, key="relaxed", features="color", marks=False, places=False
+    )

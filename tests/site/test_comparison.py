@@ -13,7 +13,9 @@ from fieldguide.site.comparison import compare_on_page
 def other(specimens, tmp_path_factory):
     """The guide of the fixture ``guide``, with another tree."""
     out = tmp_path_factory.mktemp("guides") / "other"
-    return Guide.build(specimens, out, tree="agglomerative", features="color", marks=False)
+    return Guide.build(
+        specimens, out, tree="agglomerative", features="color", marks=False, places=False
+    )
 
 
 def test_the_page_stands_alone(guide, other):

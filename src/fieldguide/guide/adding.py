@@ -100,6 +100,7 @@ def add_to_guide(
         key_words=info["settings"].get("key_words", False),
         tree=info["tree"]["asked"],
         marks=info["settings"].get("marks", True),
+        places=info["settings"].get("places", info["settings"].get("marks", True)),
         adds_to=info["edition"],
     )
     build_guide(collection, out, settings, progress)

@@ -136,6 +136,7 @@ class Guide:
         key_words: bool = False,
         tree: str = "auto",
         marks: bool = True,
+        places: bool = True,
         n_jobs: int = -1,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
@@ -179,7 +180,10 @@ class Guide:
             clustering; see :mod:`fieldguide.describe`. "auto" is attribute, unless there are too
             few specimens or words for it.
         marks : bool
-            Look for the field marks of each kind, and where they are; without, a build is quicker.
+            Look for the field marks of each kind; without, a build is quicker.
+        places : bool
+            Find what the key decides by on a few exemplars of each kind, for its plate; without, a
+            build is quicker, and the guide cannot locate what decides on new images.
         n_jobs : int
             Threads; -1 is all cores. The guide does not depend on it.
         progress : callable, optional
@@ -201,6 +205,7 @@ class Guide:
             key_words=key_words,
             tree=tree,
             marks=marks,
+            places=places,
         )
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
@@ -738,7 +743,7 @@ class Guide:
         if places is None:
             raise GuideError(
                 "This guide does not know where its answers come from: it has fewer than two "
-                "kinds, was built without marks, by an earlier version, or with a network without "
+                "kinds, was built without places, by an earlier version, or with a network without "
                 "a map; build it again."
             )
         wanted = None if kind is None else self.find_kind(kind)

@@ -36,6 +36,7 @@ class Settings:
     key_words: bool = False
     tree: str = "auto"
     marks: bool = True
+    places: bool = True
     recipe: str | None = None  # of the demonstration: which code drew it
     adds_to: int | None = None  # the edition that new specimens are added to; see adding.py
 

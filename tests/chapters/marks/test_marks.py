@@ -277,8 +277,7 @@ def test_a_guide_without_marks(blobs, tmp_path):
     )
     assert guide.marks("a") is None
     assert guide.find_marks(Image.fromarray(blobs[0][0]), "a") is None
-    assert guide.identify([blobs[0][0]])[0].parts == {}
-    assert not guide.all_located()
-    with pytest.raises(GuideError, match="does not know where its answers come from"):
-        guide.locate([blobs[0][0]])
+    assert set(guide.identify([blobs[0][0]])[0].parts) == {"places"}
+    assert guide.all_located()  # what decides is another chapter's
+    assert guide.locate([blobs[0][0]])[0].kind in ("a", "b")
     assert guide.about["settings"]["marks"] is False

@@ -196,7 +196,15 @@ def test_refusals_are_one_sentence(flat_guide, options, why):
 def test_why_there_is_no_walk(blobs, tmp_path, n, why):
     images, kinds = blobs
     collection = Collection.from_arrays(images[:n], kinds[:n])
-    Guide.build(collection, tmp_path / "guide", features="color", marks=False, key="ova", n_jobs=1)
+    Guide.build(
+        collection,
+        tmp_path / "guide",
+        features="color",
+        marks=False,
+        places=False,
+        key="ova",
+        n_jobs=1,
+    )
     check_refusal(["key", str(tmp_path / "guide")], why)
 
 

@@ -102,9 +102,10 @@ class PlaceModel(NamedTuple):
 
 def build(work: Workspace) -> None:
     """Find what decides on a few exemplars of each kind, where there is a way to."""
+    work.info["settings"]["places"] = work.settings.places
     kinds: tuple[Kind, ...] = work.built[register.NAME]
     key = work.built[key_chapter.NAME].key
-    if not work.settings.marks or key is None or work.network.stride_px is None:
+    if not work.settings.places or key is None or work.network.stride_px is None:
         return
     sample = choose_sample(kinds, len(work.built[specimens.NAME].records))
     inputs = _digest_inputs(work, sample, key)

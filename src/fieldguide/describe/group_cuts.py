@@ -20,7 +20,7 @@ from fieldguide.svm import calibrate_margins
 
 SHOWN = 0.5  # annotation from which on a row shows an attribute
 MOST = 0.6  # share of its rows by which a group shows it
-CERTAIN = 0.65
+CERTAIN = 0.75
 _LEAST_GROUPS = 2  # that show an attribute, and that do not
 
 

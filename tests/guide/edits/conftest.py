@@ -7,7 +7,7 @@ import pytest
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
 
-QUICK = {"key": "ova", "features": "deep", "marks": False, "n_jobs": 1}
+QUICK = {"key": "ova", "features": "deep", "marks": False, "places": False, "n_jobs": 1}
 
 
 @pytest.fixture

@@ -117,7 +117,8 @@ def test_a_thousand_pictures(export, tmp_path):
     drawn = load_specimens(n_per_kind=10, size_px=160)
     kinds = [drawn.target_names[k] for k in drawn.target]
     collection = Collection.from_arrays(drawn.images, kinds, name="drawn specimens")
-    settings = {"features": "deep", "key": "relaxed", "marks": False, "tree": "agglomerative"}
+    settings = {"features": "deep", "key": "relaxed", "tree": "agglomerative"}
+    settings |= {"marks": False, "places": False}
     guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, **settings)
     session = onnxruntime.InferenceSession(str(export(guide, "onnx")))
     network, new = Network(), load_specimens(n_per_kind=32, size_px=160, random_state=1).images

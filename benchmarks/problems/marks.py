@@ -50,7 +50,7 @@ from fieldguide.select import AdditiveKernelSelector, ConcertSelector
 GUIDES = Path("out/bench/guides")
 N_CHOSEN = 4
 N_HALVES = 6
-_FIRST_HALF = 10  # seed; detectors' thresholds were chosen with halves of others
+_FIRST_HALF = 10  # seed; the rule of detectors was chosen with halves of others
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:

@@ -24,9 +24,9 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="'site' (the pages), 'csv', 'parquet' or 'imagefolder' (the specimens), 'newick' "
-            "or 'nexus' (the tree), 'coco' (subjects and places), 'characters' (kinds by words), "
-            "'darwin-core' or 'camtrap-dp' (occurrences), 'onnx' (the network and the key), 'book' "
+            help="'site' (the pages), 'csv', 'parquet', 'imagefolder' or 'croissant' (specimens), "
+            "'newick' or 'nexus' (the tree), 'coco' (subjects and places), 'characters' (kinds by "
+            "words), 'darwin-core' or 'camtrap-dp' (occurrences), 'onnx' (network and key), 'book' "
             "(a guide to print).",
         ),
     ] = "site",

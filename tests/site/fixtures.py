@@ -54,6 +54,7 @@ class StandInGuide:
         self.folder = Path(folder)
         self.title = title
         self.n_specimens = self.n_shown = len(places)
+        self.ids = list(range(len(places)))
         self.overlay = Overlay()
         self.unreadable = tuple(unreadable)
         self.visual_words = ()

@@ -27,6 +27,7 @@ FORMATS = {
     "csv": Format("specimens_csv", "a row for each specimen", ".csv"),
     "parquet": Format("specimens_parquet", "the same rows, typed", ".parquet"),
     "imagefolder": Format("imagefolder", "pictures and metadata.jsonl, for Hugging Face"),
+    "croissant": Format("croissant", "the imagefolder with Croissant metadata"),
     "newick": Format("newick", "the tree, with a tip for each specimen", ".nwk"),
     "nexus": Format("nexus", "the same tree with its list of taxa", ".nex"),
     "coco": Format("coco", "boxes of subjects and outlines of places", ".json"),

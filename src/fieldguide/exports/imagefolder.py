@@ -25,48 +25,49 @@ def write(order: Order) -> Path:
     return write_folder(
         order.guide,
         order.target,
-        _Content(order),
+        ImageFolder(order),
         overwrite=order.overwrite,
         progress=order.progress,
     )
 
 
-class _Content:
+class ImageFolder:
     """The pictures by the numbers of their specimens, and the file that describes them."""
 
     form, first = "imagefolder", METADATA
 
     def __init__(self, order: Order) -> None:
-        self._order = order
+        self.order = order
 
     @cached_property
-    def _specimens(self) -> list[Specimen]:
-        return list(self._order.list_specimens("listing pictures"))
+    def specimens(self) -> list[Specimen]:
+        """All specimens, in their order."""
+        return list(self.order.list_specimens("listing pictures"))
 
     def list_names(self) -> list[str]:
         """Return the name of every file."""
-        return [*map(self._name, self._specimens), METADATA]
+        return [*map(self._name, self.specimens), METADATA]
 
     def write(self, work: Path, progress: Callable[[str, int, int], None] | None) -> None:
         """Write every file below ``work``."""
         report = progress or (lambda *_: None)
         with open(work / METADATA, "w", encoding="utf-8", newline="\n") as file:
-            for specimen, row in zip(self._specimens, list_rows(self._order), strict=True):
+            for specimen, row in zip(self.specimens, list_rows(self.order), strict=True):
                 line = {"file_name": self._name(specimen), **row._asdict()}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        for specimen in self._specimens:
+        for n_done, specimen in enumerate(self.specimens, start=1):
             self._copy(specimen, work)
-            report("copying pictures", specimen.id + 1, len(self._specimens))
+            report("copying pictures", n_done, len(self.specimens))
 
     def _name(self, specimen: Specimen) -> str:
-        has_original = self._order.images is not None
+        has_original = self.order.images is not None
         suffix = PurePosixPath(specimen.path).suffix.lower() if has_original else ".jpg"
         return f"images/{specimen.id:06d}{suffix}"
 
     def _copy(self, specimen: Specimen, work: Path) -> None:
-        name, images = self._name(specimen), self._order.images
+        name, images = self._name(specimen), self.order.images
         if images is None:
-            copy_picture(self._order.guide, specimen.picture, work, name)
+            copy_picture(self.order.guide, specimen.picture, work, name)
             return
         source = (images / specimen.path).resolve()
         if not source.is_relative_to(images.resolve()) or not source.is_file():

@@ -507,6 +507,12 @@ def serve(
     ] = "127.0.0.1",
     port: Port = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    edit: Annotated[
+        bool,
+        typer.Option(
+            "--edit", help="Let whoever opens the address that is printed edit the guide."
+        ),
+    ] = False,
     embedder: Embedder = None,
     debug: Debug = False,
 ) -> None:
@@ -516,7 +522,7 @@ def serve(
     opened = Guide.open(guide)
     if embedder is not None:
         opened.use_embedder(embedder)
-    _serve(opened, host, port, open_browser=browser and sys.stdout.isatty())
+    _serve(opened, host, port, open_browser=browser and sys.stdout.isatty(), edit=edit)
 
 
 def _build(collection: "Collection", out: Path, report: Reporter, **options: Any) -> "Guide":
@@ -525,13 +531,17 @@ def _build(collection: "Collection", out: Path, report: Reporter, **options: Any
     return Guide.build(collection, out, progress=report, **options)
 
 
-def _serve(guide: "Guide", host: str, port: int | None, *, open_browser: bool) -> None:
+def _serve(
+    guide: "Guide", host: str, port: int | None, *, open_browser: bool, edit: bool = False
+) -> None:
     from fieldguide.site import serve as serve_site
 
     def announce(address: str) -> None:
+        if edit:
+            say("Whoever opens this address may edit the guide; keep it to yourself.")
         say(f"The page is at {address} (Ctrl-C ends it)")
 
-    serve_site(guide, host, port, open_browser=open_browser, announce=announce)
+    serve_site(guide, host, port, open_browser=open_browser, announce=announce, edit=edit)
 
 
 def _print_summary(guide: "Guide") -> None:

@@ -64,6 +64,8 @@ class ShownAnswer:
     group: str  # the kinds among which the picture is, as a sentence; "" where that is one kind
     neighbours: list[Picture]
     seconds: float
+    file: str = ""  # name and digest of the file, where the answer may be judged
+    digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fieldguide.guide.edits import Edit
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, Found, Kind, Specimen, VisualWord
 from fieldguide.site.answers import ShortAnswer, ShownAnswer
@@ -191,6 +192,19 @@ class WordsPage:
     visual_words: tuple[VisualWord, ...]
     patch_px: int
     gap_px: int
+
+
+@dataclass(frozen=True)
+class EditsPage:
+    """edits.html, on a guide that is served to be edited."""
+
+    history: list[Edit]  # the last ones, the last first
+    n_more: int  # earlier ones
+    n_holding: int
+    n_waiting: int
+    undone: frozenset[int]
+    faults: tuple[str, ...]
+    refusal: str  # why an edit was not made
 
 
 @dataclass(frozen=True)

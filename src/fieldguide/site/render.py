@@ -17,6 +17,7 @@ from PIL import Image
 
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
+from fieldguide.guide.edits.telling import tell_edit
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
@@ -32,6 +33,7 @@ from fieldguide.site.contexts import (
     AboutPage,
     BranchPage,
     ComparePage,
+    EditsPage,
     HomePage,
     IdentifyPage,
     KeyPage,
@@ -62,6 +64,7 @@ HERE = Path(__file__).parent
 
 N_NEIGHBOURS = 8
 _MOST_UNREADABLE = 200  # files listed on the page about the guide
+_MOST_EDITS = 500  # listed on the page of edits
 _BLOCK = 512  # specimens whose neighbours are found together in an export
 
 
@@ -76,9 +79,13 @@ class Renderer:
         needs the live guide.
     max_upload_mb : float
         What the *identify* page says of the largest picture that it takes.
+    editing : bool
+        Whether its reader may edit: pages then have forms, and say so.
     """
 
-    def __init__(self, guide: "Guide", live: bool, *, max_upload_mb: float = 32) -> None:
+    def __init__(
+        self, guide: "Guide", live: bool, *, max_upload_mb: float = 32, editing: bool = False
+    ) -> None:
         self.guide = guide
         self.live = live
         self.book = AddressBook(guide)
@@ -91,6 +98,7 @@ class Renderer:
             guide=guide,
             book=self.book,
             live=live,
+            editing=editing,
             version=version("fieldguide"),
             most_couplets=MOST_COUPLETS,
         )
@@ -169,6 +177,23 @@ class Renderer:
         """Render the *identify* page with an answer or several, or with the reason why there is
         none."""
         return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal, entries))
+
+    def edits(self, refusal: str = "") -> str:
+        """Render the history of the owner's edits, with the reason why one was not made."""
+        edits = self.guide.edits
+        last = edits.history[-_MOST_EDITS:][::-1]
+        return self._fill(
+            "edits",
+            EditsPage(
+                history=list(last),
+                n_more=len(edits.history) - len(last),
+                n_holding=len(edits),
+                n_waiting=len(edits.waiting),
+                undone=edits.undone,
+                faults=edits.faults,
+                refusal=refusal,
+            ),
+        )
 
     def answer(self, asked: ShownAnswer) -> str:
         """Render an answer alone, as the *identify* page has it."""
@@ -430,6 +455,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         signed=phrases.signed,
         close_call=phrases.is_close_call,
         moment=phrases.moment,
+        told=tell_edit,
         word_date=phrases.word_date,
     )
     environment.globals.update(
@@ -437,6 +463,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         word_place=phrases.word_place,
         chapter_styles=list_styles(),
         alone=alone,
+        editing=False,
         no_border=NO_BORDER,
     )
     return environment

@@ -16,20 +16,26 @@
     GET  /api/guide           a summary of the guide
     GET  /api/find?q=…        what ``fieldguide find --json`` prints; ``limit`` as there
     GET  /healthz             {"status": "ok"}
+    GET  /edit?token=…        with ``--edit``: begin to edit
+    POST /edit                with ``--edit``: make an edit, from a form of a page
+    GET  /edits.html          with ``--edit``: the history, to undo
 
-The server writes nothing. Each answer is of one edition of the guide; when the guide has been
-built again, the next answer is of the new one. See ``guard.py`` for hosts, headers and errors.
+Without ``--edit`` the server writes nothing. Each answer is of one edition of the guide; when the
+guide has been built again or edited, the next answer is of the new one. See ``guard.py`` for hosts,
+headers and errors.
 """
 
 import hashlib
 import logging
 import os
 import re
+import secrets
 import socket
 import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,13 +47,22 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Mount, Route
 
-from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.collection import digest_of
+from fieldguide.errors import EditError, FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import to_plain
+from fieldguide.site.addresses import href
 from fieldguide.site.answers import ShortAnswer, ShownAnswer, shorten_answer
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
+from fieldguide.site.editing import Editing, draft_edit, read_form
 from fieldguide.site.guard import (
     LOOPBACK,
     Guard,
@@ -85,6 +100,7 @@ def create_app(
     *,
     max_upload_mb: float = 32,
     allowed_hosts: Iterable[str] = LOOPBACK,
+    edit_token: str | None = None,
 ) -> Starlette:
     """Make the ASGI application of a guide.
 
@@ -95,8 +111,17 @@ def create_app(
         Largest body that *identify* takes, in units of 1024 × 1024 bytes.
     allowed_hosts : iterable of str
         Values of the ``Host`` header to answer to, without ports.
+    edit_token : str, optional
+        Who opens ``/edit?token=…`` with it may edit the guide; see ``editing.py``. Without, nobody
+        may, and the server writes nothing.
     """
-    site = _Site(guide, max_upload_mb)
+    editing = None if edit_token is None else Editing(edit_token)
+    site = _Site(guide, max_upload_mb, editing)
+    may_edit = [
+        Route("/edit", site.enter, methods=["GET"]),
+        Route("/edit", site.edit, methods=["POST"]),
+        Route("/edits.html", site.edits, methods=["GET"]),
+    ]
 
     def missing(root: str) -> str:
         return site.edition().renderer.missing(root)
@@ -122,6 +147,7 @@ def create_app(
             Route("/pictures/{address:path}", site.picture, methods=["GET"]),
             Route("/originals/{digest}", site.original, methods=["GET"]),
             Route("/identify.html", site.identify_page, methods=["POST"]),
+            *(may_edit if editing else ()),
             Route("/{address:path}", site.page, methods=["GET"]),
         ],
         middleware=[Middleware(Guard, allowed_hosts=allowed_hosts, missing_page=missing)],
@@ -138,6 +164,7 @@ def serve(
     announce: Callable[[str], None] | None = None,
     max_upload_mb: float = 32,
     names: Iterable[str] = (),
+    edit: bool = False,
 ) -> None:
     """Serve a guide until interrupted.
 
@@ -157,13 +184,22 @@ def serve(
         See :func:`create_app`.
     names : iterable of str
         Further host names to answer to, such as the public one behind a proxy.
+    edit : bool
+        Whether the guide may be edited, by whoever has the address that is announced.
     """
-    app = create_app(guide, max_upload_mb=max_upload_mb, allowed_hosts=hosts_for(host, names))
+    token = secrets.token_urlsafe(24) if edit else None
+    app = create_app(
+        guide,
+        max_upload_mb=max_upload_mb,
+        allowed_hosts=hosts_for(host, names),
+        edit_token=token,
+    )
     listening = listen(host, port)
     try:
         shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
         shown = f"[{shown}]" if ":" in shown else shown
         address = f"http://{shown}:{listening.getsockname()[1]}/"
+        address += "" if token is None else f"edit?token={token}"
         if announce is not None:
             announce(address)
         if open_browser:
@@ -208,29 +244,36 @@ def listen(host: str, port: int | None) -> socket.socket:
 class _Edition:
     """What the server answers from: one edition of the guide, as it was when it was opened."""
 
-    def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
+    def __init__(self, guide: "Guide", max_upload_mb: float, editing: bool = False) -> None:
         self.guide = guide
-        self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb)
+        self._max_upload_mb = max_upload_mb
+        self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb, editing=editing)
         self.page = lru_cache(maxsize=256)(self.renderer.page)
         self.results = lru_cache(maxsize=64)(self.renderer.results)
         self.compare = lru_cache(maxsize=64)(self.renderer.compare)
 
+    @cached_property
+    def for_editor(self) -> "_Edition":
+        """The same for a reader who may edit."""
+        return _Edition(self.guide, self._max_upload_mb, editing=True)
+
     def identify(self, uploads: list[Upload]) -> dict[str, Any]:
         return self.guide.identify([uploads[0].data])[0].to_plain()
 
-    def show(self, data: bytes) -> ShownAnswer:
+    def show(self, upload: Upload) -> ShownAnswer:
         start = time.perf_counter()
-        sighting = self.guide.look(data)
+        sighting = self.guide.look(upload.data)
         answer = self.guide.identify([sighting])[0]
-        return self.renderer.show(answer, sighting.image, time.perf_counter() - start)
+        shown = self.renderer.show(answer, sighting.image, time.perf_counter() - start)
+        return replace(shown, file=upload.name, digest=digest_of(upload.data))
 
     def identify_page(self, uploads: list[Upload]) -> str:
         if len(uploads) == 1:
-            return self.renderer.identify(self.show(uploads[0].data))
+            return self.renderer.identify(self.show(uploads[0]))
         return self.renderer.identify(entries=[self.enter(upload) for upload in uploads])
 
     def fragment(self, uploads: list[Upload]) -> str:
-        return self.renderer.answer(self.show(uploads[0].data))
+        return self.renderer.answer(self.show(uploads[0]))
 
     def entry(self, uploads: list[Upload]) -> str:
         return self.renderer.entry(self.enter(uploads[0]))
@@ -266,8 +309,9 @@ class _Edition:
 class _Site:
     """The answers of the server, one method per route."""
 
-    def __init__(self, guide: "Guide", max_upload_mb: float) -> None:
+    def __init__(self, guide: "Guide", max_upload_mb: float, editing: Editing | None) -> None:
         self._edition = _Edition(guide, max_upload_mb)
+        self._editing = editing
         self._before: _Edition | None = None  # its pictures are on pages that people still read
         self._moving = threading.Lock()
         self._max_upload_mb = max_upload_mb
@@ -289,12 +333,53 @@ class _Site:
                     self._before, self._edition = self._edition, new
             return self._edition
 
+    def edition_for(self, request: Request) -> _Edition:
+        """Return what the guide is now, for a reader who may edit or not."""
+        edition = self.edition()
+        is_editor = self._editing is not None and self._editing.is_editor(request)
+        return edition.for_editor if is_editor else edition
+
+    def enter(self, request: Request) -> Response:
+        assert self._editing is not None
+        return self._editing.enter(request)
+
+    def edits(self, request: Request) -> Response:
+        assert self._editing is not None
+        if not self._editing.is_editor(request):
+            raise HTTPException(404)
+        return HTMLResponse(self.edition_for(request).renderer.edits(), headers=_NOT_KEPT)
+
+    async def edit(self, request: Request) -> Response:
+        """Make an edit, and lead back to the page where it was asked for."""
+        assert self._editing is not None
+        self._editing.check(request)
+        form = await read_form(request)
+        try:
+            back = await anyio.to_thread.run_sync(self._write_edit, form)
+        except EditError as error:
+            if wants_json(request):
+                raise HTTPException(400, str(error)) from None
+            page = self.edition_for(request).renderer.edits(str(error))
+            return HTMLResponse(page, status_code=400, headers=_NOT_KEPT)
+        place = f"{request.scope.get('root_path', '')}/{href(back)}#edit"
+        return RedirectResponse(place, status_code=303, headers=_NOT_KEPT)
+
+    def _write_edit(self, form: dict[str, str]) -> str:
+        """Make the edit of a form; return the page to go back to."""
+        guide = self.edition().guide
+        guide.edits.write([draft_edit(guide, form)])
+        try:
+            self.edition().renderer.book.find(form.get("back", ""))
+        except KeyError:  # such as the plate of a kind that is part of another now
+            return "edits.html"
+        return form["back"]
+
     def page(self, request: Request) -> Response:
         address = request.path_params["address"] or "index.html"
         asked = request.query_params
         query = asked.get("q", "").strip() if address == "search.html" else ""
         kinds = [asked.get(name, "") for name in "ab"] if address == "compare.html" else []
-        edition = self.edition()
+        edition = self.edition_for(request)
         try:
             if query:
                 html = edition.results(query, _read_number(request, "page", 1) or 0)
@@ -309,6 +394,7 @@ class _Site:
         body = html.encode()
         tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
         headers = {"ETag": tag, "Cache-Control": _PAGE_CACHE}
+        headers |= {} if self._editing is None else {"Vary": "Cookie"}
         if _is_known(request, tag):
             return Response(status_code=304, headers=headers)
         return HTMLResponse(body, headers=headers)
@@ -373,7 +459,7 @@ class _Site:
         except HTTPException as error:
             if wants_json(request):
                 raise
-            page = self.edition().renderer.identify(refusal=word_error(error))
+            page = self.edition_for(request).renderer.identify(refusal=word_error(error))
             headers = {**(error.headers or {}), **_NOT_KEPT}
             return HTMLResponse(page, status_code=error.status_code, headers=headers)
         return HTMLResponse(page, headers=_NOT_KEPT)
@@ -386,7 +472,7 @@ class _Site:
 
         def answer(uploads: list[UploadFile]) -> T:
             read = [Upload(upload.filename or "", upload.file.read()) for upload in uploads]
-            return say(self.edition(), read)
+            return say(self.edition_for(request), read)
 
         async with uploaded_images(request, self._max_upload_mb, most) as uploads:
             if self._n_asked >= _AT_ONCE + _WAITING:

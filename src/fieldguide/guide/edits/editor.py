@@ -100,9 +100,14 @@ class Edits:
 
     def add_all(self, edits: Sequence[Edit]) -> list[Edit]:
         """Write edits to the log, all or none, and show them."""
-        written = self._log.append(edits)
+        written = self.write(edits)
         self._guide.refresh()
         return written
+
+    def write(self, edits: Sequence[Edit]) -> list[Edit]:
+        """Write edits to the log, all or none; this guide, which threads may share, stays as it is
+        until it is opened again."""
+        return self._log.append(edits)
 
     def undo(self, number: int | None = None) -> Edit:
         """Undo an edit, by default the last that holds; an undo can be undone by its number."""

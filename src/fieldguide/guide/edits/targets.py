@@ -116,7 +116,7 @@ class Resolver:
 
     def _find_image(self, edit: Edit, target: Target) -> Edit:
         """Return an edit about a new image, with what the key says of it."""
-        if _DIGEST.fullmatch(target.digest) and edit.said:
+        if is_digest(target.digest) and edit.said:
             return edit
         try:
             content = read_file(Path(target.name))
@@ -179,6 +179,11 @@ class Resolver:
     def public_name(self, kind: str) -> str:
         """Return the name that a kind of the guide will have in the next build."""
         return self._catalogue.hand.kind_names.get(kind, kind)
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text may be the digest of an image."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def _read_target(text: str, verb: str) -> Target:

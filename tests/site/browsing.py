@@ -72,10 +72,12 @@ def site(guide, tmp_path_factory):
     return export_site(guide, folder).parent.as_uri()
 
 
-def serve_guide(guide):
+def serve_guide(guide, **settings):
     """Yield the address of a guide, served by a thread."""
     listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(guide), log_config=None, ws="none", lifespan="off")
+    config = uvicorn.Config(
+        create_app(guide, **settings), log_config=None, ws="none", lifespan="off"
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

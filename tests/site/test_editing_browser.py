@@ -1,0 +1,136 @@
+"""Every edit by the forms of the pages in a real browser, undo, and what a rebuild keeps."""
+
+import shutil
+
+import pytest
+from PIL import Image
+from tests.site.browsing import NEEDS_BROWSER, serve_guide
+
+from fieldguide.collection import Collection
+from fieldguide.guide import Guide
+
+pytestmark = NEEDS_BROWSER
+TOKEN = "a-token-for-the-test"
+
+
+@pytest.fixture
+def folder(flat_guide, tmp_path):
+    shutil.copytree(flat_guide.folder, tmp_path / "guide")
+    return tmp_path / "guide"
+
+
+@pytest.fixture
+def address(folder):
+    yield from serve_guide(Guide.open(folder), edit_token=TOKEN)
+
+
+@pytest.fixture
+def page(open_page, address):
+    """The home page of an editor whose browser runs no scripts."""
+    return open_page(f"{address}/edit?token={TOKEN}", java_script_enabled=False)
+
+
+def test_every_edit_undo_and_a_rebuild(page, address, folder, blobs):
+    assert TOKEN not in page.url
+    page.get_by_text("You may edit this guide.").wait_for()
+
+    def press(where, button, label="", text=""):
+        page.goto(f"{address}/{where}")
+        if label:
+            page.locator(".editor").get_by_label(label).first.fill(text)
+        with page.expect_navigation():
+            page.get_by_role("button", name=button, exact=True).click()
+        page.get_by_text("You may edit this guide.").wait_for()
+        return Guide.open(folder)
+
+    guide = press("specimen/0.html", "Correct the kind", "Kind", "square")
+    assert page.url.endswith("/specimen/0.html#edit")
+    assert page.get_by_role("heading", level=1).inner_text().lower() == "square"
+    assert guide.specimen(0).kind == "square"
+    press("specimen/1.html", "Correct the word", "Word", "bluish")
+    page.get_by_text("disc/000001.png shows “bluish”").wait_for()
+    page.goto(f"{address}/specimen/1.html")
+    page.get_by_label("Shown or not").select_option("no")
+    page.locator("#edit-word").fill("bluish")
+    page.get_by_role("button", name="Correct the word").click()
+    page.get_by_text("disc/000001.png does not show “bluish”").wait_for()
+    assert press("specimen/2.html", "Pin as exemplar").kind("disc").exemplars[0] == 2
+    assert 3 not in press("specimen/3.html", "No exemplar").kind("disc").exemplars
+    press("specimen/4.html", "The key is right")
+    press("specimen/5.html", "The key is wrong")
+    page.get_by_text("The owner says: the key is wrong").wait_for()
+    guide = press("specimen/6.html", "Exclude")
+    assert guide.n_shown == 23
+    page.goto(f"{address}/kind/disc.html")
+    assert page.locator('#specimens a[href="../specimen/6.html"]').count() == 0
+    press("specimen/7.html", "Add the note", "Note", "Round\nas a plate.")
+    assert page.locator(".owner-note").inner_text() == "Round\nas a plate."
+
+    branch = guide.find_branch("upright lines")
+    press(f"branch/{branch}.html", "Rename", "Name of the branch", "ladders")
+    assert page.get_by_role("heading", level=1).inner_text().lower() == "ladders"
+    guide = press(f"branch/{branch}.html", "Make it a kind", "Make its specimens", "rungs")
+    assert guide.kind("rungs").count == 8
+    hidden = guide.find_branch("smooth")
+    guide = press(f"branch/{hidden}.html", "Hide the branch")
+    assert hidden in guide.overlay.hidden
+    page.goto(f"{address}/index.html")
+    assert page.get_by_role("link", name="smooth", exact=True).count() == 0
+
+    word = next(word for word, n, _ in guide.words if n)
+    slug = word.replace(" ", "-")
+    press(f"word/{slug}.html", "Rename", "The word", "my word")
+    assert "my word" in {w for w, _, _ in Guide.open(folder).words}
+    press("word/my-word.html", "Hide the word")
+    assert "my word" not in {w for w, _, _ in Guide.open(folder).words}
+
+    press("kind/disc.html", "Rename", "Name of the kind", "ring")
+    assert page.get_by_role("heading", level=1).inner_text().lower() == "ring"
+    page.get_by_label("Make it part of").select_option("square")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Merge").click()
+    guide = Guide.open(folder)
+    assert page.url.endswith("/edits.html#edit")  # its plate is gone
+    assert "disc" in guide.overlay.aliases
+    assert page.locator(".edits-made li").count() == len(guide.edits.history) == 16
+
+    for number in (16, 8):  # the merging and the exclusion
+        with page.expect_navigation():
+            page.get_by_role("button", name=f"undo edit {number}", exact=True).click()
+    guide = Guide.open(folder)
+    assert guide.n_shown == 24
+    assert "disc" not in guide.overlay.aliases
+
+    collection = Collection.from_arrays(*blobs, name="shapes")
+    quick = {"key": "ova", "features": "deep", "marks": False, "n_jobs": 1}
+    built = Guide.build(collection, folder, **quick)
+    kinds = {kind.name: kind.count for kind in built.kinds}
+    assert kinds == {"ring": 7, "rungs": 8, "square": 9}
+    page.goto(f"{address}/index.html")  # the server has moved to the new edition
+    assert page.get_by_role("link", name="ladders", exact=True).count() >= 1
+    page.goto(f"{address}/specimen/7.html")
+    assert page.locator(".owner-note").inner_text() == "Round\nas a plate."
+    page.goto(f"{address}/kind/ring.html")
+    assert page.get_by_role("heading", level=1).inner_text().lower() == "ring"
+
+
+def test_the_forms_fit_a_telephone_and_the_keyboard(open_page, address):
+    page = open_page(f"{address}/edit?token={TOKEN}", viewport={"width": 390, "height": 844})
+    for where in ("specimen/0.html", "branch/1.html", "kind/disc.html", "edits.html"):
+        page.goto(f"{address}/{where}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.goto(f"{address}/specimen/0.html#edit")
+    page.locator("#edit-kind").focus()
+    page.locator("#edit-kind").fill("stripe")
+    page.keyboard.press("Enter")
+    page.get_by_text("disc/000000.png is “stripe”").wait_for()
+
+
+def test_an_answer_is_judged_on_the_identify_page(open_page, address, folder, tmp_path, blobs):
+    Image.fromarray(blobs[0][0]).save(tmp_path / "find.png")
+    page = open_page(f"{address}/edit?token={TOKEN}")
+    page.goto(f"{address}/identify.html")
+    page.set_input_files("#image", str(tmp_path / "find.png"))
+    page.get_by_role("button", name="The answer is right").click()
+    page.get_by_text("the key is right that find.png is “disc”").wait_for()
+    assert [edit.verb for edit in Guide.open(folder).edits] == ["right"]

@@ -72,6 +72,8 @@ PROBLEMS = (
     "key_words",
     "empty_pictures",
     "walks",
+    "label_noise",
+    "near_copies",
 )
 
 

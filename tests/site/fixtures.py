@@ -60,6 +60,7 @@ class StandInGuide:
         self.visual_words = ()
         self.marks_of = {}
         self.characters = self.dichotomy = None
+        self.report = None  # what needs a look, in a guide that knows of it
         self.differences = {}  # by (kind, other): what optional chapters say of the two
         self.locate = None  # (kind) -> where it shows, in a guide that knows places
         self._grow_tree([path for _, path, _, _ in places], [kind for kind, *_ in places])
@@ -144,6 +145,9 @@ class StandInGuide:
     def shown_name(self, kind):
         known = {each.name: each.shown for each in self.kinds}
         return known.get(kind) or display_name(kind)
+
+    def check(self):
+        return self.report
 
     def word_couplet(self, number):
         return self.couplet_words.get(number, CoupletWords())

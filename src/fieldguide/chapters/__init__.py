@@ -11,4 +11,4 @@ A chapter owns everything about itself::
 Without its name here, and without its folder, the rest works as before.
 """
 
-OPTIONAL = ("marks", "places", "walk")
+OPTIONAL = ("marks", "places", "walk", "check")

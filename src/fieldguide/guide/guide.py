@@ -50,6 +50,7 @@ from fieldguide.guide.visual_words import read_visual_words
 from fieldguide.guide.workspace import Settings
 
 if TYPE_CHECKING:
+    from fieldguide.chapters.check.records import Report
     from fieldguide.chapters.marks.records import ImageMarks, KindMarks
     from fieldguide.chapters.places.records import Located
     from fieldguide.chapters.walk.characters import Characters
@@ -524,6 +525,14 @@ class Guide:
         """A dichotomous key of characters; None in a guide without marks."""
         walk = self._models.part("walk")
         return None if walk is None else walk.grow(self._models)
+
+    def check(self) -> "Report | None":
+        """Return what needs a look: doubtful labels, copies, bad pictures, few and alike kinds.
+
+        None in a guide that was built by an earlier version.
+        """
+        known = self._models.part("check")
+        return None if known is None else known.report(self, self._models)
 
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from fieldguide._saving import FLOATS, INTEGERS, Array, Number, OrNone, Part
+from fieldguide._saving import FLOATS, INTEGERS, Array, IfSet, Number, OrNone, Part
 
 
 class HeldOut(NamedTuple):
@@ -20,6 +20,7 @@ class HeldOut(NamedTuple):
     accuracy: float
     mean_class_accuracy: float
     n_folds: int
+    own: np.ndarray | None = None  # (n,) probability of the row's own class; None of older keys
 
     @classmethod
     def from_probabilities(
@@ -36,6 +37,7 @@ class HeldOut(NamedTuple):
             float(is_right.mean()),
             float(shares @ is_right / shares.sum()),
             n_folds,
+            probability[np.arange(len(index)), index],
         )
 
 
@@ -49,6 +51,7 @@ HELD_OUT = OrNone(
             "accuracy": Number(0, 1.001),  # a mean may be above 1 by rounding
             "mean_class_accuracy": Number(0, 1.001),
             "n_folds": Number(0, whole=True),
+            "own": IfSet(OrNone(Array(FLOATS, "n_held_out"))),
         },
     )
 )

@@ -63,6 +63,8 @@ class AddressBook:
         Names of look-alikes that have a page together, each pair once.
     sections : list of (str, str)
         Name and title of the pages of optional chapters that the list of sections leads to.
+    summaries : list of (str, str)
+        Name and summary of those that home and *About* lead to.
     """
 
     def __init__(self, guide: "Guide") -> None:
@@ -73,6 +75,9 @@ class AddressBook:
         self._chapters = {name: chapter for name, (chapter, _) in sheets.items()}
         self._single += tuple(sheets)
         self.sections = [(name, sheet.title) for name, (_, sheet) in sheets.items() if sheet.title]
+        self.summaries = [
+            (name, sheet.summary) for name, (_, sheet) in sheets.items() if sheet.summary
+        ]
         self._branch_counts = [branch.count for branch in guide.branches]
         self._n_specimens = guide.n_specimens
         self._overlay = guide.overlay

@@ -41,6 +41,7 @@ class Sheet(NamedTuple):
 
     name: str  # of its template in the folder of the chapter, and of its address
     title: str = ""  # in the list of sections; "" for a page that others lead to
+    summary: str = ""  # what it says in a line, by which home and *About* lead to it
 
 
 class ChapterPage:

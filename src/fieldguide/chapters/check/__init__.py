@@ -1,0 +1,1 @@
+"""What needs a look: doubtful labels, copies, bad pictures, kinds that are few or alike."""

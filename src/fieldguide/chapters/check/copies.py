@@ -1,0 +1,120 @@
+"""Copies and near-copies: pictures that are one picture, resized, cut, mirrored or compressed.
+
+1. Files with the same digest hold the same image.
+2. Of the others, pairs that may be copies: each picture with the nearest by what the network says,
+   and with the nearest by its blurred luma, as it is and mirrored. Both are looked for block by
+   block over a few hundred numbers a picture, so that memory grows with the collection alone.
+3. The pixels of each such pair are compared (:mod:`.alignment`).
+
+Groups are what is joined by pairs.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from threadpoolctl import threadpool_limits
+
+from fieldguide._parallel import map_in_order
+from fieldguide.chapters.check.alignment import blur_small, match_pairs
+from fieldguide.chapters.check.nearest import find_near
+from fieldguide.chapters.check.small import Small
+from fieldguide.guide.summaries import find_nearest
+
+N_NEAR = 6  # of each way in which pictures may be near
+_BLOCK = 1024  # pictures
+_PAIRS = 1024  # that one piece of work compares
+
+
+class Copies(NamedTuple):
+    """Pairs of specimens whose pictures are one."""
+
+    pairs: np.ndarray  # (n_pairs, 2), the smaller number first
+    likeness: np.ndarray  # (n_pairs,) correlation of detail; 1 for the same image
+    is_mirrored: np.ndarray  # (n_pairs,)
+
+
+def find_copies(
+    small: Small, embedding: np.ndarray, digests: Sequence[str], *, n_jobs: int = 1
+) -> Copies:
+    """Return the pairs of specimens that are copies or near-copies."""
+    same = pair_same(digests)
+    others = pair_near(small, embedding, np.array(digests))
+    blocks = [others[i : i + _PAIRS] for i in range(0, len(others), _PAIRS)]
+    with threadpool_limits(1, "blas"):
+        matches = list(map_in_order(lambda part: match_pairs(small, part), blocks, n_jobs=n_jobs))
+    found = [
+        (part[match.is_copy], match.detail[match.is_copy], match.is_mirrored[match.is_copy])
+        for part, match in zip(blocks, matches, strict=True)
+    ]
+    pairs = np.concatenate([same, *(pairs for pairs, _, _ in found)])
+    likeness = np.concatenate([np.ones(len(same)), *(each for _, each, _ in found)])
+    mirrored = np.concatenate([np.zeros(len(same), bool), *(each for _, _, each in found)])
+    order = np.lexsort(pairs.T[::-1])
+    return Copies(pairs[order], likeness[order].astype(np.float32), mirrored[order])
+
+
+def pair_same(digests: Sequence[str]) -> np.ndarray:
+    """Return pairs of specimens with the same digest, each with the first that has it, (n, 2)."""
+    first: dict[str, int] = {}
+    pairs = [(first[d], i) for i, d in enumerate(digests) if first.setdefault(d, i) != i]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def pair_near(small: Small, embedding: np.ndarray, digests: np.ndarray) -> np.ndarray:
+    """Return pairs of specimens that may be copies, (n, 2), each once; not those of one digest."""
+    n = len(small.pixels)
+    if n < 2:
+        return np.empty((0, 2), dtype=np.int64)
+    plain, mirrored = _blur_all(small)
+    k = min(N_NEAR, n - 1)
+    with threadpool_limits(1, "blas"):
+        near = [
+            find_near(embedding, k),
+            find_nearest(plain, np.arange(n), k),
+            _find_mirrored(plain, mirrored, k),
+        ]
+    second = np.concatenate(near, axis=1)
+    first = np.broadcast_to(np.arange(n)[:, None], second.shape)
+    pairs = np.stack([np.minimum(first, second).ravel(), np.maximum(first, second).ravel()], axis=1)
+    pairs = np.unique(pairs, axis=0)
+    return pairs[(pairs[:, 0] != pairs[:, 1]) & (digests[pairs[:, 0]] != digests[pairs[:, 1]])]
+
+
+def group_copies(n: int, pairs: np.ndarray) -> list[list[int]]:
+    """Return the groups that pairs join, each in order, the first by their first member.
+
+    Examples
+    --------
+    >>> group_copies(6, np.array([[0, 4], [2, 3], [3, 5]]))
+    [[0, 4], [2, 3, 5]]
+    """
+    if not len(pairs):
+        return []
+    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    _, label = connected_components(links, directed=False)
+    members: dict[int, list[int]] = {}
+    for i in np.unique(pairs):
+        members.setdefault(int(label[i]), []).append(int(i))
+    return sorted(members.values())
+
+
+def _blur_all(small: Small) -> tuple[np.ndarray, np.ndarray]:
+    """Return the blurred luma of every picture, as it is and mirrored, (n, 256) each."""
+    n = len(small.pixels)
+    plain, mirrored = (np.empty((n, 256), dtype=np.float32) for _ in range(2))
+    for start in range(0, n, _BLOCK):
+        ids = np.arange(start, min(start + _BLOCK, n))
+        grey = small.grey(ids)
+        plain[ids] = blur_small(grey).reshape(len(ids), -1)
+        mirrored[ids] = blur_small(grey[:, :, ::-1]).reshape(len(ids), -1)
+    return plain, mirrored
+
+
+def _find_mirrored(plain: np.ndarray, mirrored: np.ndarray, k: int) -> np.ndarray:
+    """Return the ``k`` pictures nearest to the mirror image of each, itself not one."""
+    n = len(plain)
+    both = np.concatenate([plain, mirrored])
+    return find_nearest(both, np.arange(n, 2 * n), k + 1, np.arange(n))[:, : k + 1]

@@ -1,0 +1,215 @@
+"""From what a build measured to what needs a look: limits, and sentences.
+
+The limits of pictures are the same for every collection, but for the subject's: how sure a finder
+of subjects is means little by itself, so that a picture is compared with the others.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from fieldguide.chapters.check.copies import Copies, group_copies
+from fieldguide.chapters.check.labels import Doubts
+from fieldguide.chapters.check.records import PROBLEMS, Finding
+from fieldguide.guide.views import Kind, Specimen, Unreadable
+
+Shown = Callable[[str], str]  # how a kind is written for people
+LEAST_SHARPNESS = 0.4  # of Caltech-101 1 %, blurred by 1 px of 160 or more 98 %
+LEAST_BRIGHTEST = 80.0  # luma of 255
+LEAST_PX = 64  # of the shorter side
+FEWEST = 5  # specimens of a kind: a fold each
+ALIKE_ERROR, ALIKE_SURE = 0.25, 0.9  # of the answers about two kinds, and how sure of that
+_EXACT = 0.9995  # likeness from which on nothing is said of it
+
+
+def judge_labels(
+    specimens: Sequence[Specimen], doubts: Doubts, kinds: Sequence[str], shown: Shown
+) -> list[Finding]:
+    """Return the labels that are doubted."""
+    found = []
+    for i in np.flatnonzero(doubts.is_listed).tolist():
+        kind, answer = specimens[i].kind, kinds[doubts.other[i]]
+        if kind is None:
+            continue
+        who = "the key, which has not seen it, says"
+        if specimens[i].answer != answer:
+            who = "those most like it are"
+        found.append(
+            Finding(
+                specimens[i].path,
+                "label",
+                f"labelled {shown(kind)}; {who} {shown(answer)}",
+                float(doubts.doubt[i]),
+                i,
+                (kind, answer),
+            )
+        )
+    return found
+
+
+def judge_copies(specimens: Sequence[Specimen], copies: Copies, shown: Shown) -> list[Finding]:
+    """Return the copies, group by group; the first of a group is what the others are copies of."""
+    links: dict[int, list[Link]] = {}
+    for (i, j), likeness, mirrored in zip(*(part.tolist() for part in copies), strict=True):
+        links.setdefault(i, []).append(Link(j, likeness, mirrored))
+        links.setdefault(j, []).append(Link(i, likeness, mirrored))
+    found = []
+    for group in group_copies(len(specimens), copies.pairs):
+        for i in group[1:]:
+            # The first of the group, or what it is most like: not all need be like the first.
+            link = max(links[i], key=lambda link: (link.other == group[0], link.likeness))
+            found.append(
+                Finding(
+                    specimens[i].path,
+                    "copy",
+                    _word_copy(specimens[i], specimens[link.other], link, shown),
+                    min(link.likeness, 1.0),
+                    i,
+                    tuple(sorted({k for j in group if (k := specimens[j].kind) is not None})),
+                    tuple(j for j in group if j != i),
+                )
+            )
+    return found
+
+
+class Link(NamedTuple):
+    """A specimen that another is a copy of."""
+
+    other: int
+    likeness: float
+    is_mirrored: bool
+
+
+def _word_copy(own: Specimen, other: Specimen, link: Link, shown: Shown) -> str:
+    how = "the same picture as" if link.likeness >= _EXACT else "nearly the same picture as"
+    turned = ", mirrored" if link.is_mirrored else ""
+    labels = ""
+    if None not in (own.kind, other.kind) and own.kind != other.kind:
+        labels = (
+            f"; labelled {shown(str(own.kind))} here and {shown(str(other.kind))} there, and one "
+            "is wrong"
+        )
+    return f"{how} {other.path}{turned}{labels}"
+
+
+def judge_pictures(
+    specimens: Sequence[Specimen], sharpness: np.ndarray, brightest: np.ndarray
+) -> list[Finding]:
+    """Return the pictures that are blurred, dark or tiny."""
+    found = []
+    for each, sharp, bright in zip(specimens, sharpness, brightest, strict=True):
+        if bright < LEAST_BRIGHTEST:
+            found.append(
+                Finding(
+                    each.path,
+                    "dark",
+                    f"99 of 100 pixels are darker than {bright:.0f} of 255",
+                    _below(bright, LEAST_BRIGHTEST),
+                    each.id,
+                )
+            )
+        elif sharp < LEAST_SHARPNESS:  # of a dark picture, nothing can be said of its detail
+            found.append(
+                Finding(
+                    each.path,
+                    "blurred",
+                    f"its finest detail has {sharp:.0%} of the strength of coarser detail",
+                    _below(sharp, LEAST_SHARPNESS),
+                    each.id,
+                )
+            )
+        if min(each.width, each.height) < LEAST_PX:
+            size = f"{each.width} × {each.height} pixels"
+            found.append(Finding(each.path, "tiny", size, 1.0, each.id))
+    return found
+
+
+def judge_subjects(
+    specimens: Sequence[Specimen], confidence: np.ndarray, least: float
+) -> list[Finding]:
+    """Return the pictures in which less stands out than in 99 of 100."""
+    return [
+        Finding(
+            specimens[i].path,
+            "no subject",
+            "nothing stands out in it as something does in 99 of 100 others",
+            _below(float(confidence[i]), least),
+            i,
+        )
+        for i in np.flatnonzero(confidence < least).tolist()
+    ]
+
+
+def judge_kinds(
+    kinds: Sequence[Kind], confusions: Sequence[tuple[str, str, int]], shown: Shown
+) -> list[Finding]:
+    """Return the kinds with too few specimens, and pairs that cannot be told apart."""
+    few = [
+        Finding(
+            kind.name,
+            "few",
+            f"{shown(kind.name)} has {kind.count} specimen{'s' if kind.count > 1 else ''}; "
+            f"the key learns and is judged by {FEWEST} or more",
+            1.0,
+            kind.exemplars[0] if kind.exemplars else None,
+            (kind.name,),
+        )
+        for kind in kinds
+        if kind.count < FEWEST
+    ]
+    return few + _judge_alike(kinds, confusions, shown)
+
+
+def _judge_alike(
+    kinds: Sequence[Kind], confusions: Sequence[tuple[str, str, int]], shown: Shown
+) -> list[Finding]:
+    """Return pairs of kinds between which the key errs more than a quarter of the time.
+
+    Of the held-out specimens of A that are called A or B, a share is called B, and the other way
+    round; each share has the posterior of a prior of one error in four. The mean of the two shares
+    must exceed a quarter with a probability of 0.9 (by the normal approximation).
+    """
+    named = {kind.name: kind for kind in kinds}
+    wrong = {(kind, said): n for kind, said, n in confusions if {kind, said} <= set(named)}
+    found = []
+    for a, b in sorted({tuple(sorted(pair)) for pair in wrong}):
+        shares, variances, told = [], [], []
+        for kind, other in ((a, b), (b, a)):
+            n_wrong = wrong.get((kind, other), 0)
+            n_right = round((named[kind].recall or 0.0) * named[kind].count)
+            alpha, beta = n_wrong + 1, n_right + 3
+            shares.append(alpha / (alpha + beta))
+            variances.append(alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)))
+            told.append(f"{n_wrong} of {named[kind].count} {shown(kind)} as {shown(other)}")
+        mean, deviation = sum(shares) / 2, (sum(variances) / 4) ** 0.5
+        sure = float(ndtr((mean - ALIKE_ERROR) / deviation))
+        if sure >= ALIKE_SURE:
+            sentence = f"the key, held out, takes {' and '.join(told)}"
+            first = next(iter(named[a].exemplars), None)
+            found.append(Finding(a, "alike", sentence, sure, first, (a, b)))
+    return found
+
+
+def judge_files(unreadable: Sequence[Unreadable]) -> list[Finding]:
+    """Return the files that could not be read."""
+    return [Finding(each.path, "unreadable", each.reason, 1.0) for each in unreadable]
+
+
+def order_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings problem by problem, the most certain first; groups of copies together."""
+    places = {problem: k for k, problem in enumerate(PROBLEMS)}
+
+    def rank(finding: Finding) -> tuple[object, ...]:
+        if finding.problem == "copy":
+            assert finding.specimen is not None
+            return places["copy"], min(finding.specimen, *finding.others), finding.path
+        return places[finding.problem], -finding.confidence, finding.path
+
+    return tuple(sorted(findings, key=rank))
+
+
+def _below(value: float, limit: float) -> float:
+    """Return how far a value lies below a limit, as a share of it."""
+    return float(np.clip(1 - value / limit, 0, 1)) if limit > 0 else 1.0

@@ -272,7 +272,7 @@ class Guide:
         self._log_stamp = self._log.stamp()
         self._reading: Reading = self._log.read()
         shown = ("branches", "kinds", "words", "sources", "couplets", "_kind_by_name", "_finder")
-        for name in (*shown, "edits", "edited_catalogue", "_worded"):
+        for name in (*shown, "edits", "edited_catalogue", "_worded", "_report"):
             self.__dict__.pop(name, None)
         is_edited = bool(self._reading.active)
         self._catalogue = self.edited_catalogue if is_edited else self._plain
@@ -531,6 +531,10 @@ class Guide:
 
         None in a guide that was built by an earlier version.
         """
+        return self._report
+
+    @cached_property
+    def _report(self) -> "Report | None":
         known = self._models.part("check")
         return None if known is None else known.report(self, self._models)
 

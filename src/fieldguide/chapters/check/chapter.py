@@ -5,6 +5,7 @@ copies (``copies.py``) and how much each label is doubted (``labels.py``). Limit
 the report is made (``judging.py``). Pictures that an earlier guide has measured are not read again.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from fieldguide.chapters.check.alignment import match_pairs
 from fieldguide.chapters.check.copies import Copies, find_copies
 from fieldguide.chapters.check.labels import N_NEAR, Doubts, HeldOutAnswers, doubt_labels
 from fieldguide.chapters.check.nearest import find_near
-from fieldguide.chapters.check.records import CopiedSpecimen, ImageCopies, Report
+from fieldguide.chapters.check.records import CopiedSpecimen, Finding, ImageCopies, Report
 from fieldguide.chapters.check.small import WIDTH, Small, measure_picture, read_pictures
 from fieldguide.errors import FieldguideError
 from fieldguide.guide import folder as files
@@ -27,7 +28,7 @@ from fieldguide.guide.measure import SMALL_PX, picture_names
 from fieldguide.guide.models import Models
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.views import Kind
+from fieldguide.guide.views import Kind, Specimen
 from fieldguide.guide.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -45,13 +46,15 @@ class Checked(NamedTuple):
     small: Small
     copies: Copies
     doubts: Doubts
-    kinds: list[str]  # that ``doubts.other`` numbers
+    kinds: list[str]  # that ``label`` and ``doubts.other`` number
+    label: np.ndarray  # (n,) the kind of each specimen in this build; −1 for none
 
 
 _CHECKED = Part(
     Checked,
     {
         "kinds": Items(Plain(), "n_kinds"),
+        "label": Array("int64", "n", within=(-1, "n_kinds")),
         "small": Part(
             Small,
             {
@@ -89,8 +92,11 @@ def build(work: Workspace) -> None:
     copies = find_copies(small, table.features["embedding"], digests, n_jobs=work.n_jobs)
     work.progress(STEP, 2, 3)
     kinds = sorted({kind for kind in table.kinds if kind is not None})
-    doubts = _doubt(work, table, kinds)
-    checked = Checked(small, copies, doubts, kinds)
+    numbers = {kind: k for k, kind in enumerate(kinds)}
+    label = np.array(
+        [-1 if kind is None else numbers[kind] for kind in table.kinds], dtype=np.int64
+    )
+    checked = Checked(small, copies, _doubt(work, label, numbers), kinds, label)
     files.write_model(work.draft, FILE, *pack(_CHECKED, checked, "check"))
     work.progress(STEP, 3, 3)
 
@@ -107,8 +113,36 @@ class CheckPart:
         return self._checked.small
 
     def report(self, guide: "Guide", models: Models) -> Report:
-        """Return all that needs a look."""
-        return models.keep("check report", lambda: self._judge(guide, models))
+        """Return all that needs a look; not of what the owner has excluded or corrected."""
+        checked, overlay = self._checked, guide.overlay
+        all_of = guide.specimens(range(guide.n_specimens))
+        findings = [
+            *self._judge_labels(guide, all_of),
+            *judging.judge_copies(
+                all_of, _without(checked.copies, overlay.excluded), guide.shown_name
+            ),
+            *judging.judge_pictures(all_of, checked.small.sharpness, checked.small.brightest),
+            *judging.judge_files(guide.unreadable),
+            *judging.judge_kinds(guide.kinds, guide.about["confusions"], guide.shown_name),
+        ]
+        least = models.least_subject
+        if least is not None and "subjects" in guide.about["features"]:
+            findings += judging.judge_subjects(all_of, models.subjects[:, 4], least)
+        kept = [each for each in findings if each.specimen not in overlay.excluded]
+        return Report(judging.order_findings(kept))
+
+    def _judge_labels(self, guide: "Guide", all_of: list[Specimen]) -> list[Finding]:
+        checked, aliases = self._checked, guide.overlay.aliases
+        names = [aliases.get(kind, kind) for kind in checked.kinds]
+        found = judging.judge_labels(all_of, checked.doubts, names, guide.shown_name)
+        known = {kind.name for kind in guide.kinds}
+        return [
+            each
+            for each in found
+            if each.kinds[0] == names[checked.label[each.specimen]]  # else it was corrected
+            and each.kinds[0] != each.kinds[1]
+            and known.issuperset(each.kinds)
+        ]
 
     def answer(self, sighting: Sighting) -> ImageCopies | None:
         """Return the specimens that a new image is a copy of; None where it is of none."""
@@ -130,21 +164,6 @@ class CheckPart:
     def compare(self, kind: Kind, other: Kind, models: Models) -> None:
         """Of two kinds nothing is said that their confusions do not say."""
 
-    def _judge(self, guide: "Guide", models: Models) -> Report:
-        checked = self._checked
-        all_of = guide.specimens(range(guide.n_specimens))
-        findings = [
-            *judging.judge_labels(all_of, checked.doubts, checked.kinds, guide.shown_name),
-            *judging.judge_copies(all_of, checked.copies, guide.shown_name),
-            *judging.judge_pictures(all_of, checked.small.sharpness, checked.small.brightest),
-            *judging.judge_files(guide.unreadable),
-            *judging.judge_kinds(guide.kinds, guide.about["confusions"], guide.shown_name),
-        ]
-        least = models.least_subject
-        if least is not None and "subjects" in guide.about["features"]:
-            findings += judging.judge_subjects(all_of, models.subjects[:, 4], least)
-        return Report(judging.order_findings(findings))
-
 
 def open_part(edition: Path, about: dict[str, Any]) -> CheckPart | None:
     """Return what an edition holds of this chapter; None where it holds nothing."""
@@ -158,6 +177,12 @@ def open_part(edition: Path, about: dict[str, Any]) -> CheckPart | None:
         return CheckPart(checked)
 
     return files.read_model(edition, FILE, "check", make)
+
+
+def _without(copies: Copies, excluded: Collection[int]) -> Copies:
+    """Return the pairs of copies that hold no excluded specimen."""
+    is_kept = ~np.isin(copies.pairs, [*excluded]).any(axis=1)
+    return Copies(*(part[is_kept] for part in copies))
 
 
 def _read_small(work: Workspace, table: Table) -> Small:
@@ -192,17 +217,14 @@ def _open_earlier(work: Workspace) -> tuple[Small, dict[str, int]]:
     return part.small, {each.picture: each.id for each in work.earlier.specimens()}
 
 
-def _doubt(work: Workspace, table: Table, kinds: list[str]) -> Doubts:
+def _doubt(work: Workspace, label: np.ndarray, numbers: dict[str, int]) -> Doubts:
     """Return how much each label is doubted."""
-    n, numbers = len(table.kinds), {kind: k for k, kind in enumerate(kinds)}
-    label = np.array(
-        [-1 if kind is None else numbers[kind] for kind in table.kinds], dtype=np.int64
-    )
-    if len(kinds) < 2 or n < 3:
+    n = len(label)
+    if len(numbers) < 2 or n < 3:
         return Doubts(np.zeros(n, np.float32), np.full(n, -1, dtype=np.int64))
     near = find_near(work.built[rows.NAME].X, N_NEAR)
     said = _read_answers(work.built[key_chapter.NAME], label, numbers)
-    return doubt_labels(label, said, near, len(kinds))
+    return doubt_labels(label, said, near, len(numbers))
 
 
 def _read_answers(said: Answers, label: np.ndarray, numbers: dict[str, int]) -> HeldOutAnswers:

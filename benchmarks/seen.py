@@ -10,10 +10,11 @@ from PIL import Image
 from scipy.special import softmax
 
 from fieldguide._parallel import map_in_order
-from fieldguide.features import FeatureStack, measure_subject
+from fieldguide.features import FeatureStack, measure_subject, say_of_both
 from fieldguide.features.network import Network
 
 CELLS = Path("out/bench/seen")
+VERSION = 2  # raise it when pictures are seen in another way
 N_JOBS = 2
 
 
@@ -23,14 +24,14 @@ class Seen(NamedTuple):
     kinds: list[str]
     stems: list[str]
     X: np.ndarray  # (n, n_columns), rows of length 1
-    probabilities: np.ndarray  # (n, 1000)
+    probabilities: np.ndarray  # (n, 1000), by both looks
     seen: np.ndarray  # (n, n_words) of subjects
-    closer: np.ndarray  # (n, 1000), of the closer look
+    first: np.ndarray  # (n, 1000), by the first look
 
 
 def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
     """Return what both looks see; from the folder of cells if it is known."""
-    file = CELLS / f"{name}.npz"
+    file = CELLS / f"{name}-{VERSION}.npz"
     if not file.exists():
         network = Network()
         drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
@@ -45,16 +46,15 @@ def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
             first = network.run(network.crop(image)[None])
             assert first.logits is not None
             row = stack.describe([image], first.embedding, [looks])[0]
-            said = softmax(first.logits[0])
-            assert looks.closer.logits is not None
-            closer = softmax(looks.closer.logits[0])
-            return row, said, measure_subject(np.asarray(image), looks.subject), closer
+            said = np.exp(say_of_both(first.logits[0], looks, network))
+            seen = measure_subject(np.asarray(image), looks.subject)
+            return row, said, seen, softmax(first.logits[0])
 
         parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
-        X, probabilities, seen, closer = (np.stack(part).astype(np.float32) for part in parts)
+        X, probabilities, seen, first = (np.stack(part).astype(np.float32) for part in parts)
         CELLS.mkdir(parents=True, exist_ok=True)
-        np.savez(file, X=X, probabilities=probabilities, seen=seen, closer=closer)
+        np.savez(file, X=X, probabilities=probabilities, seen=seen, first=first)
     known = np.load(file)
     stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
-    arrays = (known[name] for name in ("X", "probabilities", "seen", "closer"))
+    arrays = (known[name] for name in ("X", "probabilities", "seen", "first"))
     return Seen(kinds, stems, *arrays)

@@ -43,7 +43,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features import FeatureStack, first_look, look_closer, sum_shares
+from fieldguide.features import FeatureStack, first_look, sum_shares
 from fieldguide.features.network import WHOLE, Network, find_area
 from fieldguide.guide import Guide
 from fieldguide.identify import OneVsAllClassifier, contrast_classes
@@ -61,13 +61,16 @@ if "places" in OPTIONAL:
     )
 
 CELLS = Path("out/bench/second_look")
+VERSION = 2  # raise it when pictures are seen in another way
 PARTS = {
     "first look": ("deep",),
     "first + closer": ("deep", "closer"),
     "first + subject": ("deep", "subject"),
     "first + peaks": ("deep", "peaks"),
+    "first + quarters": ("deep", "quarters"),
     "first + closer + peaks": ("deep", "closer", "peaks"),
-    "both looks": ("deep", "closer", "peaks", "subject"),
+    "the same + subject": ("deep", "closer", "peaks", "subject"),
+    "both looks": ("deep", "closer", "peaks", "subject", "quarters"),
 }
 N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
 N_JOBS = 2
@@ -78,7 +81,7 @@ class Photographs(NamedTuple):
 
     paths: list[Path]
     target: np.ndarray
-    rows: np.ndarray  # (n, 4 × 1280): deep, closer, peaks, subject
+    rows: np.ndarray  # (n, 4 × 1280 + 4 × 256): deep, closer, peaks, subject, quarters
     boxes: np.ndarray  # (n, 4) of subjects, in shares
     points: np.ndarray  # (n, 2) where subjects are strongest, in shares
     truth: np.ndarray | None  # (n, 4) true boxes, in shares
@@ -121,7 +124,7 @@ def look_at(paths: list[Path], name: str, truth: np.ndarray | None) -> Photograp
     """Return what both looks see of pictures; from the folder of cells if it is known."""
     network = Network()
     stack = FeatureStack("looks", n_jobs=N_JOBS).fit(paths, network=network)
-    file = CELLS / f"{name}.npz"
+    file = CELLS / f"{name}-{VERSION}.npz"
     if not file.exists():
 
         def see(path: Path) -> tuple[np.ndarray, ...]:
@@ -265,9 +268,9 @@ def judge_outline(
 
 
 def see(image: Image.Image, stack: FeatureStack, network: Network) -> Seen:
-    assert stack.finder_ is not None
     first = network.run(network.crop(image)[None], cells=True)
-    looks = look_closer(image, network, stack.finder_)
+    looks = stack.look_closer(image, network)
+    assert looks is not None
     return Seen(image, first, looks, stack.describe([image], first.embedding, [looks]))
 
 
@@ -313,13 +316,14 @@ def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, dict[str, list[flo
             contrast = contrast_classes(key, X[k], int(np.searchsorted(key.classes_, target[k])))
             assert contrast is not None
             looks = seen[k].looks.as_parts()
-            looks["deep"] = first_look(seen[k].first, find_area(WHOLE["whole"], *images[k].size))
+            area = find_area(WHOLE["whole"], *images[k].size)
+            looks["deep"] = first_look(seen[k].first, area)
             columns = stack.split_columns(X.shape[1])
             fields = {"key": share_margin(contrast, X[k], columns, looks, images[k].size)}
             scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
             grid = scores.reshape(looks["closer"].cells.shape[:2])
             shape = fit_canvas(images[k].size)
-            field = sum_shares([(seen[k].looks.area, grid - grid.min())], shape)
+            field = sum_shares([(looks["closer"].area, grid - grid.min())], shape)
             fields["region selection on its cells"] = Field(field, field, ())
             creature = drawn.boxes[chosen[k]][None].astype(float)
             for name, told in fields.items():

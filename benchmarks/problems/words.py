@@ -4,11 +4,13 @@ Caltech-101's and CUB-200's photographs had a part in the choice of the threshol
 and of what a collection supports; CIFAR-10's did not. Its pictures of 32 px are far from what the
 network was trained on.
 
-- alone: what the network says of the middle of each picture, by the thresholds of the vocabulary;
-- closer: the same of the mean of that and of what it says of the subject, looked at closer;
+- first: what the network says of the middle of each picture, by the thresholds of the vocabulary;
+- both: the same of the mean of that and of what it says of the subject's cells;
 - near: averaged over the ten nearest pictures by both looks, as guides without labels do, less the
   words that the collection does not support;
 - kind: averaged over them and the others of its kind, as guides with labels do.
+
+The last two are told of the first look and of both.
 
 Precision is the mean over the words that are said at all, recall over all. "False" is the share of
 all words said, of the pictures that the list says something of, that are neither on it for their
@@ -136,14 +138,13 @@ def run(data: Path | None, *, tiny: bool) -> dict:
 def apply_rules(seen: Seen, kinds: list[str]) -> dict[str, np.ndarray]:
     """Return which words are said of which pictures, by each rule."""
     near = find_near(seen.X, N_NEAR, 0)
-    chances = word_chances(seen.probabilities)
-    said = {
-        "alone": score_words(word_probabilities(seen.probabilities)) >= YES,
-        "closer": score_words(word_probabilities((seen.probabilities + seen.closer) / 2)) >= YES,
-    }
-    for rule, known in (("near", None), ("kind", kinds)):
-        scores = score_words(pool_chances(chances, near, known))
-        said[rule] = (scores >= YES) & find_supported(scores, known)
+    said = {}
+    for looks, probabilities in (("first", seen.first), ("both", seen.probabilities)):
+        said[looks] = score_words(word_probabilities(probabilities)) >= YES
+        chances = word_chances(probabilities)
+        for rule, known in (("near", None), ("kind", kinds)):
+            scores = score_words(pool_chances(chances, near, known))
+            said[f"{looks}, {rule}"] = (scores >= YES) & find_supported(scores, known)
     return said
 
 
@@ -183,9 +184,9 @@ def table(result: dict) -> str:
             f"| {data} | {len(said)} of {len(rows)} | {rule} | {precision:.2f} | {recall:.2f} "
             f"| {cell['false']:.3f} | {cell['said']:.1f} |"
         )
-    lines += ["", "| word (caltech101, near) | precision | recall |", "|---|---|---|"]
+    lines += ["", "| word (caltech101, both, near) | precision | recall |", "|---|---|---|"]
     for row in result["rows"]:
-        if row["data"] == "caltech101" and row["rule"] == "near":
+        if row["data"] == "caltech101" and row["rule"] == "both, near":
             precision = "–" if row["precision"] is None else f"{row['precision']:.2f}"
             lines.append(f"| {row['word']} | {precision} | {row['recall']:.2f} |")
     return "\n".join(lines)

@@ -189,8 +189,9 @@ def build(
         str,
         typer.Option(
             help="What images are compared by: 'auto', or one or more of deep, closer, peaks, "
-            "subject, words, hog, gist, texture, color joined by '+'; 'looks' is the first four. "
-            "'auto' is looks, unless a sample tells that deep is as good or others are better."
+            "subject, quarters, words, hog, gist, texture, color joined by '+'; 'looks' is the "
+            "first five. 'auto' is looks, unless a sample tells that deep is as good or others are "
+            "better."
         ),
     ] = "auto",
     key: Annotated[

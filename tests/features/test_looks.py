@@ -6,8 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from fieldguide.features import FeatureStack, Look, look_closer, picture_cells, sum_shares
-from fieldguide.features.looks import crop_square, find_closer_square
+from fieldguide.features import (
+    FeatureStack,
+    Look,
+    look_closer,
+    picture_cells,
+    say_of_both,
+    sum_shares,
+)
+from fieldguide.features.looks import (
+    SURENESS,
+    WEIGHTS,
+    crop_square,
+    find_closer_square,
+    find_directions,
+    weigh_quarters,
+)
 from fieldguide.features.network import Network, fit_grid
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
@@ -38,17 +52,24 @@ def stack(pictures, network):
 @given(
     shape=st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 8)),
     seed=st.integers(0, 999),
-    is_largest=st.booleans(),
+    n_means=st.integers(0, 4),
+    n_directions=st.integers(0, 3),
 )
-def test_shares_sum_to_the_score_of_the_part(shape, seed, is_largest):
+def test_shares_sum_to_the_score_of_the_part(shape, seed, n_means, n_directions):
     rng = np.random.default_rng(seed)
     cells = np.maximum(rng.normal(size=shape), 0).astype(np.float32)
-    weights = rng.dirichlet(np.ones(shape[0] * shape[1])).reshape(shape[:2]).astype(np.float32)
-    look = Look("part", cells, None if is_largest else weights, WHOLE)
-    coef = rng.normal(size=shape[2])
-    flat = cells.reshape(-1, shape[2])
-    pooled = flat.max(axis=0) if is_largest else weights.ravel() @ flat
-    np.testing.assert_allclose(look.pool(), pooled, rtol=1e-5)
+    n_cells, n_channels = shape[0] * shape[1], shape[2]
+    weights = rng.dirichlet(np.ones(n_cells), n_means).reshape(n_means, *shape[:2])
+    basis = rng.normal(size=(n_channels, n_directions)) if n_directions else None
+    look = Look("part", cells, weights if n_means else None, WHOLE, basis)
+    flat = cells.reshape(-1, n_channels)
+    if n_means:
+        means = [np.average(flat, axis=0, weights=each.ravel()) for each in weights]
+        pooled = np.concatenate([mean if basis is None else basis.T @ mean for mean in means])
+    else:
+        pooled = flat.max(axis=0)
+    coef = rng.normal(size=len(pooled))
+    np.testing.assert_allclose(look.pool(), pooled, rtol=1e-5, atol=1e-6)
     length = max(np.linalg.norm(pooled), 1e-12)
     shares = look.share_out(coef)
     assert shares.shape == shape[:2]
@@ -78,19 +99,34 @@ def test_a_field_lies_where_its_cells_do():
 
 def test_rows_of_both_looks_are_what_the_network_pools(stack, pictures, network):
     rows = stack.transform(pictures)
-    assert rows.shape == (6, 4 * 1280)
+    assert rows.shape == (6, 4 * 1280 + 4 * 256)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
     columns = stack.split_columns(rows.shape[1])
-    assert list(columns) == ["deep", "closer", "peaks", "subject"]
+    assert list(columns) == ["deep", "closer", "peaks", "subject", "quarters"]
+    scale = np.sqrt(4 + WEIGHTS["quarters"] ** 2)
     cells = picture_cells(pictures[0], network)
     peaks = cells.reshape(-1, 1280).max(axis=0)
     np.testing.assert_allclose(
-        rows[0, columns["peaks"]] * 2, peaks / np.linalg.norm(peaks), atol=1e-5
+        rows[0, columns["peaks"]] * scale, peaks / np.linalg.norm(peaks), atol=1e-5
     )
     scores = stack.finder_.score_cells(cells)
     mean = np.tensordot(scores / scores.sum(), cells, 2)
     np.testing.assert_allclose(
-        rows[0, columns["subject"]] * 2, mean / np.linalg.norm(mean), atol=1e-5
+        rows[0, columns["subject"]] * scale, mean / np.linalg.norm(mean), atol=1e-5
+    )
+    n_rows, n_columns = cells.shape[:2]
+    up, down = cells[: -(-n_rows // 2)], cells[n_rows // 2 :]
+    middle = -(-n_columns // 2), n_columns // 2
+    means = [
+        part.mean(axis=(0, 1)) @ stack.basis_
+        for half in (up, down)
+        for part in (half[:, : middle[0]], half[:, middle[1] :])
+    ]
+    quarters = np.concatenate(means)
+    np.testing.assert_allclose(
+        rows[0, columns["quarters"]] * scale / WEIGHTS["quarters"],
+        quarters / np.linalg.norm(quarters),
+        atol=1e-5,
     )
     names = stack.get_feature_names_out()
     assert names[columns["closer"].start] == "closer 0"
@@ -106,7 +142,7 @@ def test_parts_alone_and_with_others(pictures, network):
 @pytest.mark.parametrize("size", [(1, 200), (200, 1), (1, 1), (2000, 30), (64, 64)])
 def test_pictures_of_any_shape(stack, network, size):
     image = Image.new("RGB", size, (90, 120, 30))
-    looks = look_closer(image, network, stack.finder_)
+    looks = stack.look_closer(image, network)
     assert looks.cells.shape[:2] == fit_grid(size, 12)
     row = stack.describe([image], network.run(network.crop(image)[None]).embedding, [looks])
     assert np.isfinite(row).all()
@@ -139,3 +175,36 @@ def test_cells_do_not_depend_on_what_else_is_asked_for(network):
     np.testing.assert_array_equal(plain.embedding, seen.embedding)
     np.testing.assert_allclose(seen.cells.mean(axis=(1, 2)), seen.embedding, atol=1e-5)
     np.testing.assert_allclose(network.map(pixels), seen.cells, atol=1e-5)
+
+
+def test_directions_are_those_in_which_cells_differ_most():
+    rng = np.random.default_rng(0)
+    maps = [rng.normal(size=(3, 4, 6)) * [1, 9, 2, 5, 1, 1] + 7 for _ in range(60)]
+    found = find_directions(maps, 2)
+    np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-5)
+    assert np.abs(found).argmax(axis=0).tolist() == [1, 3]
+    assert (found[[1, 3], [0, 1]] > 0.95).all()
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_quarters_cover_a_map(n_rows, n_columns):
+    weights = weigh_quarters(n_rows, n_columns)
+    np.testing.assert_allclose(weights.sum(axis=(1, 2)), 1, rtol=1e-5)
+    assert (weights.sum(axis=0) > 0).all()
+    np.testing.assert_array_equal(weights[0], weights[3][::-1, ::-1])
+
+
+def test_words_are_read_from_both_looks(stack, pictures, network):
+    looks = stack.look_closer(pictures[0], network)
+    logits = network.run(network.crop(pictures[0])[None]).logits[0]
+    weight, bias = network.head
+    said = (SURENESS * (looks.as_parts()["subject"].pool() @ weight + bias), logits)
+    expected = np.mean([np.exp(x - x.max()) / np.exp(x - x.max()).sum() for x in said], axis=0)
+    np.testing.assert_allclose(np.exp(say_of_both(logits, looks, network)), expected, atol=1e-6)
+
+
+def test_the_head_of_the_network_leads_from_embedding_to_logits(network):
+    pixels = np.random.default_rng(3).integers(0, 255, (2, 224, 224, 3), dtype=np.uint8)
+    outputs = network.run(pixels)
+    weight, bias = network.head
+    np.testing.assert_allclose(outputs.embedding @ weight + bias, outputs.logits, atol=1e-4)

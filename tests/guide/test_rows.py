@@ -140,15 +140,20 @@ def looks(folder, tmp_path_factory) -> Guide:
 
 
 def test_a_guide_of_both_looks(looks, blobs):
-    assert looks._models.rows.shape[1] == 4 * 1280
+    assert looks._models.rows.shape[1] == 4 * 1280 + 4 * 256
     assert looks.about["accuracy"] > 0.9
-    assert set(looks.about["features"]) >= {"rows", "subjects"}
+    assert set(looks.about["features"]) >= {"rows", "subjects", "said"}
     (answer,) = looks.identify([blobs[0][0]])
     assert answer.kinds[0].name == blobs[1][0]
     subject = looks.subject(answer.neighbours[0].id)
     (again,) = looks.find_subjects([blobs[0][0]])
     assert subject.box == pytest.approx(again.box, abs=1e-3)
     assert subject.confidence == pytest.approx(again.confidence, abs=1e-3)
+    said = looks._models.said
+    np.testing.assert_allclose(np.exp(said).sum(axis=1), 1, rtol=1e-4)
+    np.testing.assert_allclose(
+        looks.look(blobs[0][0])._said[0], said[answer.neighbours[0].id], atol=1e-3
+    )
 
 
 def test_both_looks_do_not_depend_on_threads_or_on_being_stopped(folder, looks, tmp_path):

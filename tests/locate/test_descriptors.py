@@ -109,12 +109,16 @@ def test_regions_must_be_those_of_the_picture(picture, bag, network):
         region_features(picture, other, network)
 
 
-def save_network(path, nodes, constants=(), dim=3):
+def save_network(path, nodes, constants=(), dim=3, n_classes=0):
+    outputs = {"embedding": dim} | ({"logits": n_classes} if n_classes else {})
     graph = helper.make_graph(
         nodes,
         "small",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 8, 8])],
-        [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["n", dim])],
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width])
+            for name, width in outputs.items()
+        ],
         list(constants),
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -143,6 +147,33 @@ def test_a_network_of_ones_own_is_cut_too(tmp_path):
     # a larger square has a larger map, and the same one where it holds the same pixels
     wide = network.map(np.tile(pixels, (1, 2, 2, 1)))
     np.testing.assert_allclose(wide, np.tile(maps, (1, 2, 2, 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize("is_linear", [True, False])
+def test_the_head_of_a_network_of_ones_own(tmp_path, is_linear):
+    rng = np.random.default_rng(0)
+    shapes = {"w": (5, 3, 2, 2), "head": (7, 5), "bias": (7,)}
+    constants = {name: rng.standard_normal(s).astype(np.float32) for name, s in shapes.items()}
+    last = "embedding" if is_linear else "bent"
+    path = save_network(
+        tmp_path / "own.onnx",
+        [
+            helper.make_node("Conv", ["x", "w"], ["map"], strides=[2, 2]),
+            helper.make_node("GlobalAveragePool", ["map"], ["mean"]),
+            helper.make_node("Flatten", ["mean"], ["embedding"]),
+            helper.make_node("Tanh", ["embedding"], ["bent"]),
+            helper.make_node("Gemm", [last, "head", "bias"], ["logits"], transB=1),
+        ],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+        dim=5,
+        n_classes=7,
+    )
+    head = Network(path).head
+    if is_linear:
+        np.testing.assert_array_equal(head[0], constants["head"].T)
+        np.testing.assert_array_equal(head[1], constants["bias"])
+    else:
+        assert head is None
 
 
 def test_a_network_without_pooling_has_no_map(tmp_path):

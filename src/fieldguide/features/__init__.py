@@ -16,6 +16,7 @@ from fieldguide.features.looks import (
     first_look,
     look_closer,
     picture_cells,
+    say_of_both,
     sum_shares,
 )
 from fieldguide.features.space_time_words import SpaceTimeWords
@@ -89,6 +90,7 @@ __all__ = [
     "picture_cells",
     "rank_colours",
     "read_clip",
+    "say_of_both",
     "score_maps",
     "score_subject",
     "see_subject",

@@ -2,7 +2,8 @@
 
 Input ``pixels``: uint8 (n, height, width, 3), RGB; 224 × 224 is what it was trained for, and other
 multiples of 32 give finer or coarser maps. Outputs ``cells`` (n, 1280, height / 32, width / 32),
-``embedding`` (n, 1280), their mean, and ``logits`` (n, 1000), the ImageNet classes before softmax.
+``embedding`` (n, 1280), their mean, ``logits`` (n, 1000), the ImageNet classes before softmax, and
+the weight and bias that lead from one to the other.
 Batch norms are folded into the convolutions. The weights file is found without importing its
 package, and its SHA-256 is checked before a byte of it is read as a pickle.
 """
@@ -23,8 +24,9 @@ SIZE_PX = 224
 STRIDE_PX = 32
 EMBEDDING_DIM = 1280
 CELLS = "cells"
+HEAD = ("head_weight", "head_bias")  # logits = embedding @ head_weight + head_bias
 GRAPH_VERSION = 1  # raise it when an output changes: what guides have measured is then not used
-FILE_VERSION = 2  # part of the cached file's name: raise it when the graph changes in any way
+FILE_VERSION = 3  # part of the cached file's name: raise it when the graph changes in any way
 
 _MEAN, _STD = 0.498, 0.502  # of the network's training pictures, scaled to [0, 1]
 _BATCH_NORM_EPS = 1e-3
@@ -63,11 +65,8 @@ def build_graph() -> bytes:
     x = graph.add("GlobalAveragePool", [x])
     graph.add("Flatten", [x], output="embedding", axis=1)
     weight, bias = graph.tensors["_fc.weight"], graph.tensors["_fc.bias"]
-    graph.add(
-        "Gemm",
-        ["embedding", graph.constant(weight.T), graph.constant(bias)],
-        output="logits",
-    )
+    head = [graph.constant(array, name) for array, name in zip((weight.T, bias), HEAD, strict=True)]
+    graph.add("Gemm", ["embedding", *head], output="logits")
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
@@ -83,6 +82,8 @@ def build_graph() -> bytes:
                 helper.make_tensor_value_info(
                     CELLS, TensorProto.FLOAT, ["n", EMBEDDING_DIM, "rows", "columns"]
                 ),
+                helper.make_tensor_value_info(HEAD[0], TensorProto.FLOAT, [EMBEDDING_DIM, 1000]),
+                helper.make_tensor_value_info(HEAD[1], TensorProto.FLOAT, [1000]),
             ],
             graph.constants,
         ),
@@ -125,10 +126,10 @@ class _Graph:
         self.constants: list = []
         self.bounds = [self.constant(np.float32(0)), self.constant(np.float32(6))]
 
-    def constant(self, array: np.ndarray | np.float32) -> str:
+    def constant(self, array: np.ndarray | np.float32, name: str = "") -> str:
         from onnx import numpy_helper
 
-        name = f"constant_{len(self.constants)}"
+        name = name or f"constant_{len(self.constants)}"
         contiguous = np.array(array, dtype=np.float32, order="C")
         self.constants.append(numpy_helper.from_array(contiguous, name))
         return name

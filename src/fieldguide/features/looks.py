@@ -5,14 +5,17 @@
               each channel over its cells
     peaks     the whole picture at a finer scale; the same
     subject   its cells averaged with the subject's scores
+    quarters  its cells averaged in each quarter of the picture: what is where
 
 Each is a part of the row by which pictures are compared, scaled to length 1. Each is pooled from
 cells, so that a linear function of a part is a sum over cells: with weights a(u) of sum 1,
 
     w · p / ‖p‖ = Σ_u a(u) w·M(u) / ‖p‖,    p = Σ_u a(u) M(u),
 
-and where the largest is taken, every channel counts for the cell where it is largest. Where a score
-comes from is therefore exact (:meth:`Look.share_out`).
+and where the largest is taken, every channel counts for the cell where it is largest. The four
+means of the quarters stand side by side, each in the few hundred directions in which the cells of a
+collection differ most: a linear map, so that the sum holds as before. Where a score comes from is
+therefore exact (:meth:`Look.share_out`).
 
 The subject is found by a :class:`~fieldguide.features.subject_finder.SubjectFinder`.
 """
@@ -22,18 +25,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
+from scipy.special import log_softmax
 
 from fieldguide.features.network import Box, Network, Outputs, fit_grid
 from fieldguide.features.subject_finder import Subject, SubjectFinder, no_subject
 
 DEEP = "deep"
-CLOSER, SUBJECT, PEAKS = "closer", "subject", "peaks"
-SECOND = (CLOSER, PEAKS, SUBJECT)
+CLOSER, SUBJECT, PEAKS, QUARTERS = "closer", "subject", "peaks", "quarters"
+SECOND = (CLOSER, PEAKS, SUBJECT, QUARTERS)
+N_QUARTERS = 4
+# Of the parts in a row, 1 for all others. Where things are tells pictures apart that people have
+# aligned, and misleads where birds sit anywhere.
+WEIGHTS = {QUARTERS: 0.5}
 # Longer sides of the finer looks in units of the first one's: for a network of 224 px, 384 px for
 # the whole picture and 320 px for the subject. Found subjects get better up to 448 px, and names
 # hardly; time grows with the square.
 FINER, CLOSER_FINER = 12 / 7, 10 / 7
 PLAIN = 4  # of 255: a picture whose colours differ by no more has no subject
+# What the network says of the subject's cells alone is too sure: it was trained on means of whole
+# pictures. With this factor of the logits, words get both more precise and more frequent.
+SURENESS = 0.6
 
 
 class Look(NamedTuple):
@@ -41,13 +52,18 @@ class Look(NamedTuple):
 
     part: str
     cells: np.ndarray  # (rows, columns, channels)
-    weights: np.ndarray | None  # (rows, columns) of sum 1; None: the largest of each channel
+    # (means, rows, columns), each of sum 1; None: the largest of each channel
+    weights: np.ndarray | None
     area: Box  # of the picture that the cells cover, in shares; a square may reach beyond it
+    basis: np.ndarray | None = None  # (channels, directions) that means are told in; None: channels
 
     def pool(self) -> np.ndarray:
-        """Return what the cells are together, (channels,)."""
+        """Return what the cells are together, (channels,) or (means × directions,)."""
         flat = self.cells.reshape(-1, self.cells.shape[2])
-        return flat.max(axis=0) if self.weights is None else self.weights.ravel() @ flat
+        if self.weights is None:
+            return flat.max(axis=0)
+        means = self.weights.reshape(len(self.weights), -1) @ flat
+        return (means if self.basis is None else means @ self.basis).ravel()
 
     def share_out(self, coef: np.ndarray) -> np.ndarray:
         """Return what each cell adds to coef · (the part, scaled to length 1), (rows, columns)."""
@@ -58,7 +74,10 @@ class Look(NamedTuple):
             of_channel = coef * flat[winner, np.arange(n_channels)]
             added = np.bincount(winner, of_channel, minlength=len(flat))
         else:
-            added = self.weights.ravel() * (flat @ coef)
+            own = coef.reshape(len(self.weights), -1)
+            own = own if self.basis is None else own @ self.basis.T
+            weights = self.weights.reshape(len(self.weights), -1)
+            added = (weights * (own @ flat.T)).sum(axis=0)
         length = max(float(np.linalg.norm(self.pool())), 1e-12)
         return np.asarray(added, dtype=np.float64).reshape(n_rows, n_columns) / length
 
@@ -70,6 +89,7 @@ class Looks(NamedTuple):
     subject: Subject
     closer: Outputs  # of the square around the subject, a batch of one, with its cells
     area: Box  # of that square, in shares of the picture
+    basis: np.ndarray | None = None  # (channels, directions) of the quarters; None: without them
 
     def as_parts(self) -> dict[str, Look]:
         """Return the parts of a row by their names."""
@@ -80,16 +100,23 @@ class Looks(NamedTuple):
         # Where nothing looks like a subject, all cells count alike.
         weights = scores / total if total > 0 else np.full_like(scores, 1 / scores.size)
         whole = (0.0, 0.0, 1.0, 1.0)
-        return {
+        parts = {
             CLOSER: Look(CLOSER, square, None, self.area),
             PEAKS: Look(PEAKS, self.cells, None, whole),
-            SUBJECT: Look(SUBJECT, self.cells, weights, whole),
+            SUBJECT: Look(SUBJECT, self.cells, weights[None], whole),
         }
+        if self.basis is not None:
+            quarters = weigh_quarters(*self.cells.shape[:2])
+            parts[QUARTERS] = Look(QUARTERS, self.cells, quarters, whole, self.basis)
+        return parts
 
 
-def look_closer(image: Image.Image, network: Network, finder: SubjectFinder) -> Looks:
+def look_closer(
+    image: Image.Image, network: Network, finder: SubjectFinder, basis: np.ndarray | None = None
+) -> Looks:
     """Find the subject of an RGB picture, and look at it closer.
 
+    ``basis`` are the directions in which the quarters are told (:func:`find_directions`).
     EmbedderError for a network without a map.
     """
     cells = picture_cells(image, network)
@@ -103,13 +130,57 @@ def look_closer(image: Image.Image, network: Network, finder: SubjectFinder) -> 
     outputs = network.run(crop_square(image, left, top, side, size_px)[None], cells=True)
     width, height = image.size
     area = (left / width, top / height, (left + side) / width, (top + side) / height)
-    return Looks(cells, subject, outputs, area)
+    return Looks(cells, subject, outputs, area, basis)
 
 
 def first_look(outputs: Outputs, area: Box) -> Look:
     """Return the first look as a part, from what the network said of it, with its cells."""
     assert outputs.cells is not None
-    return Look(DEEP, outputs.cells[0], _even(outputs.cells[0]), area)
+    cells = outputs.cells[0]
+    even = np.full((1, *cells.shape[:2]), 1 / (cells.shape[0] * cells.shape[1]), dtype=np.float32)
+    return Look(DEEP, cells, even, area)
+
+
+def say_of_both(logits: np.ndarray, looks: Looks, network: Network) -> np.ndarray:
+    """Return the logarithms of what both looks make of the network's classes, (n_classes,).
+
+    Half of each probability is of the first look, of which the network says ``logits``; half is
+    what its last layer says of the mean of the subject's cells. All is of the first look where that
+    layer cannot be had (``network.head``).
+    """
+    first = log_softmax(logits)
+    if network.head is None:
+        return first
+    weight, bias = network.head
+    second = log_softmax(SURENESS * (looks.as_parts()[SUBJECT].pool() @ weight + bias))
+    return np.asarray(np.logaddexp(first, second) - np.log(2), dtype=np.float32)
+
+
+def find_directions(maps: Sequence[np.ndarray], n_directions: int) -> np.ndarray:
+    """Return the directions in which the cells of maps differ most, (channels, directions)."""
+    cells = np.concatenate([each.reshape(-1, each.shape[2]) for each in maps])
+    cells = cells - cells.mean(axis=0)
+    vectors = np.linalg.eigh((cells.T @ cells).astype(np.float64))[1]
+    vectors = vectors[:, ::-1][:, :n_directions]
+    # Each with its largest entry positive: the same on every machine.
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def weigh_quarters(n_rows: int, n_columns: int) -> np.ndarray:
+    """Return the weights of the means over the quarters of a map, (4, rows, columns).
+
+    A row or column in the middle belongs to both sides.
+    """
+
+    def halve(n: int) -> np.ndarray:
+        at = np.arange(n)
+        is_own = np.stack([at < (n + 1) // 2, at >= n // 2])
+        return is_own / is_own.sum(axis=1, keepdims=True)
+
+    weights = np.einsum("ar,bc->abrc", halve(n_rows), halve(n_columns))
+    return weights.reshape(N_QUARTERS, n_rows, n_columns).astype(np.float32)
 
 
 def picture_cells(image: Any, network: Network) -> np.ndarray:
@@ -196,7 +267,3 @@ def spread_cells(start: float, end: float, n_cells: int, n_pixels: int) -> np.nd
     for cell in np.flatnonzero(weights.sum(axis=1) <= 0):  # beyond the picture
         weights[cell, int(np.clip(edges[cell], 0, n_pixels - 1))] = 1
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _even(cells: np.ndarray) -> np.ndarray:
-    return np.full(cells.shape[:2], 1 / (cells.shape[0] * cells.shape[1]), dtype=np.float32)

@@ -6,6 +6,8 @@ logits where the network has them. It holds no picture and no state: threads may
 
 import hashlib
 import os
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,19 +84,24 @@ class Network:
         the network has no global average pooling, or takes pictures of one size alone.
     is_mean : bool
         Whether the embedding is the mean of the cells.
+    head : (weight, bias) or None
+        Of the layer that leads from the mean of the cells to the logits, where this is all there
+        is between them: it reads any other mean of cells too.
     """
 
     def __init__(self, embedder: str | os.PathLike | None = None) -> None:
         graph = builtin_graph() if embedder is None else _read_graph(Path(embedder))
         self._session, self._cells = _open_session(graph, embedder), _efficientnet.CELLS
+        self._head: Sequence[str] = _efficientnet.HEAD
         self._input = _check_input(self._session.get_inputs(), embedder)
         outputs = self._session.get_outputs()
         if embedder is None:
             self.name = f"EfficientNet-Lite0 (graph {_efficientnet.GRAPH_VERSION})"
-            outputs = [output for output in outputs if output.name != self._cells]
+            outputs = [o for o in outputs if o.name not in (self._cells, *self._head)]
         else:
             self.name = f"{Path(embedder).name} ({hashlib.sha256(graph).hexdigest()[:12]})"
-            self._session, self._cells = _open_with_cells(graph, self._input) or (self._session, "")
+            opened = _open_with_cells(graph, self._input) or (self._session, "", ())
+            self._session, self._cells, self._head = opened
         embedding, logits = _find_outputs(outputs, embedder)
         self._output_names = [embedding] + ([logits] if logits else [])
         self.has_logits = logits is not None
@@ -129,6 +136,24 @@ class Network:
                 "global average pooling that takes pictures of any size, or none."
             )
         return self._run_cells(pixels)
+
+    @cached_property
+    def head(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Weight, (dim, n_classes), and bias of the last layer, by trying."""
+        if not (self.is_mean and self.has_logits and self._head):
+            return None
+        side = self.size_px
+        noise = np.random.default_rng(1).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
+        batch = {self._input.name: _to_batch(noise, self._input)}
+        names = [*self._output_names, *self._head]
+        embedding, logits, weight, bias = self._session.run(names, batch)
+        embedding = embedding.reshape(1, -1)
+        if weight.shape != (embedding.shape[1], logits.shape[1]):
+            weight = weight.T
+        if weight.shape != (embedding.shape[1], logits.shape[1]):
+            return None
+        is_all = np.allclose(embedding @ weight + bias, logits, rtol=1e-3, atol=1e-3)
+        return (weight, bias) if is_all else None
 
     def crop(self, image: Image.Image, box: Box = WHOLE["whole"]) -> np.ndarray:
         """Return a window of an RGB picture at the network's size, uint8.
@@ -200,10 +225,11 @@ def _channels_last(maps: Any) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 2, 3, 1))
 
 
-def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str] | None:
+def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str, tuple[str, ...]] | None:
     """Open a user's network for pictures of any size, with its last map as one more output.
 
-    Returns the session and the name of that output; None where this cannot be done.
+    Returns the session, the name of that output, and the names of weight and bias of the last
+    layer, if that is linear, which are outputs too; None where there is no map.
     """
     import onnx
     from onnx import helper
@@ -217,12 +243,17 @@ def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str] | None:
     for axis, name in ((first, "height"), (first + 1, "width")):
         given.type.tensor_type.shape.dim[axis].dim_param = name
     cells = pools[-1].input[0]
+    layers = [node.input[1:] for node in model.graph.node if node.op_type == "Gemm"]
+    constants = {constant.name for constant in model.graph.initializer}
+    head = tuple(layers[-1]) if layers and len(layers[-1]) == 2 else ()
+    head = head if constants.issuperset(head) else ()
     del model.graph.value_info[:]
-    if cells not in [output.name for output in model.graph.output]:
-        value = helper.make_tensor_value_info(cells, onnx.TensorProto.FLOAT, None)
+    known = [output.name for output in model.graph.output]
+    for name in (name for name in (cells, *head) if name not in known):
+        value = helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
         model.graph.output.append(value)
     try:
-        return _open_session(model.SerializeToString(), own.name), cells
+        return _open_session(model.SerializeToString(), own.name), cells, head
     except EmbedderError:
         return None
 

@@ -4,21 +4,22 @@
     closer    its view of the subject, which is found first
     peaks     the most that it sees of anything at any place
     subject   what it sees at the places of the subject, on average
+    quarters  what it sees in each quarter of the picture, on average
     words     visual words in a pyramid of grids           χ² kernel
     hog       edges by direction and place                 intersection kernel
     gist      the spatial envelope of a scene              Gaussian kernel
     texture   local binary patterns                        χ² kernel
     color     colours by name and place                    χ² kernel
 
-The first four are those of :mod:`fieldguide.features.looks`; ``looks`` stands for all of them.
+The first five are those of :mod:`fieldguide.features.looks`; ``looks`` stands for all of them.
 
 Histograms are told apart by kernels, not by their plain products. Each part is therefore mapped
 to coordinates whose products are its kernel, by Nyström's method on landmarks z of a sample:
 
     φ(x) = Λ^(−½) Uᵀ [κ(x, z_1) … κ(x, z_m)]ᵀ,    [κ(z_i, z_j)] = U Λ Uᵀ
 
-Each part is scaled to length 1, and all parts count alike. The rows are short, a few hundred
-columns per part, however many bins the histograms have.
+Each part is scaled to length 1, and all parts count alike, but for the quarters, which count half.
+The rows are short, a few hundred columns per part, however many bins the histograms have.
 
 Reference: C. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines",
 NIPS (2000).
@@ -43,7 +44,17 @@ from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
-from fieldguide.features.looks import DEEP, SECOND, Looks, look_closer, picture_cells
+from fieldguide.features.looks import (
+    DEEP,
+    N_QUARTERS,
+    QUARTERS,
+    SECOND,
+    WEIGHTS,
+    Looks,
+    find_directions,
+    look_closer,
+    picture_cells,
+)
 from fieldguide.features.network import Network
 from fieldguide.features.subject_finder import SubjectFinder
 from fieldguide.features.transformer import (
@@ -57,7 +68,7 @@ from fieldguide.features.transformer import (
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.functions import check_pool
 
-LOOKS = "looks"  # short for the four of the network
+LOOKS = "looks"  # short for the five of the network
 CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
     "words": (BagOfWords, "chi2"),
     "hog": (SpatialHOG, "intersection"),
@@ -68,6 +79,7 @@ CLASSICAL: dict[str, tuple[type[ImageTransformer], str]] = {
 PART_NAMES = (DEEP, *SECOND, *CLASSICAL)
 _SIDE_PX = 160  # what the classical descriptors look at
 N_FOR_SUBJECT = 300  # pictures that the finder of subjects learns from
+N_DIRECTIONS = 256  # of the cells, in which quarters are told: as good as all of them
 _LEAST_SHARE = 1e-6  # of the largest eigenvalue: smaller ones are rounding
 
 
@@ -100,8 +112,8 @@ class FeatureStack(ImageTransformer):
     Parameters
     ----------
     parts : str
-        One or more of deep, closer, peaks, subject, words, hog, gist, texture, color, joined by
-        ``+``; looks is short for the first four.
+        One or more of deep, closer, peaks, subject, quarters, words, hog, gist, texture, color,
+        joined by ``+``; looks is short for the first five.
     n_sample : int
         At most so many pictures, drawn at random, are looked at to learn words and landmarks.
     n_landmarks : int
@@ -123,7 +135,9 @@ class FeatureStack(ImageTransformer):
         Where those pictures stood in the ``X`` of ``fit``; in a guide the numbers of specimens, −1
         for one that is gone.
     finder_ : SubjectFinder or None
-        Fitted, with closer, subject or peaks.
+        Fitted, with closer, peaks, subject or quarters.
+    basis_ : ndarray of shape (n_channels, n_directions) or None
+        With quarters: the directions of the network's cells that they are told in.
 
     Examples
     --------
@@ -139,12 +153,14 @@ class FeatureStack(ImageTransformer):
         "landmarks_": Table(LANDMARKS),
         "places_": Array("int64", "n_places", low=-1),
         "finder_": OrNone(Estimator(SubjectFinder)),
+        "basis_": OrNone(Array("float32", "n_channels", "n_directions")),
     }
 
     descriptors_: dict[str, Any]
     landmarks_: dict[str, Landmarks]
     places_: np.ndarray
     finder_: SubjectFinder | None
+    basis_: np.ndarray | None
 
     def __init__(
         self,
@@ -170,7 +186,7 @@ class FeatureStack(ImageTransformer):
         """
         self._check_arguments()
         self.descriptors_, self.landmarks_, self.places_ = {}, {}, np.empty(0, dtype=np.int64)
-        self.finder_ = None
+        self.finder_ = self.basis_ = None
         parts = split_parts(self.parts)
         names = [part for part in parts if part in CLASSICAL]
         is_second = any(part in SECOND for part in parts)
@@ -179,7 +195,11 @@ class FeatureStack(ImageTransformer):
         seeds = spawn_generators(self.random_state, 2)
         sources = draw_sources(() if X is None else X, self.n_sample, seeds[0])
         if is_second:
-            self.finder_ = self._fit_finder(sources, network or Network(self.embedder))
+            maps = self._read_maps(sources, network or Network(self.embedder))
+            with threadpool_limits(1, "blas"):
+                self.finder_ = SubjectFinder().fit(maps)
+                if QUARTERS in parts:
+                    self.basis_ = find_directions(maps, N_DIRECTIONS)
         if not names:
             return self
         places, sample = self._read_sample(sources)
@@ -226,7 +246,7 @@ class FeatureStack(ImageTransformer):
         """Return the coordinates of pictures in memory, in this thread.
 
         For a stack with deep, ``embedding`` is what the network says of them, (n_images, n); for
-        one with closer, subject or peaks, ``looks`` are what :meth:`look_closer` returns of each.
+        one with a second look, ``looks`` are what :meth:`look_closer` returns of each.
         """
         check_is_fitted(self)
         names = split_parts(self.parts)
@@ -248,20 +268,22 @@ class FeatureStack(ImageTransformer):
                     for image in small
                 ]
                 blocks.append(np.concatenate(rows))
-        return np.concatenate(blocks, axis=1) / np.float32(np.sqrt(len(blocks)))
+        weights = np.array([WEIGHTS.get(name, 1.0) for name in names])
+        weights = (weights / np.linalg.norm(weights)).astype(np.float32)
+        return np.concatenate([w * b for w, b in zip(weights, blocks, strict=True)], axis=1)
 
     def look_closer(self, image: Image.Image, network: Network) -> Looks | None:
         """Return the second look at a picture; None for a stack without one."""
         check_is_fitted(self)
-        return None if self.finder_ is None else look_closer(image, network, self.finder_)
+        if self.finder_ is None:
+            return None
+        return look_closer(image, network, self.finder_, self.basis_)
 
     def split_columns(self, n_columns: int) -> dict[str, slice]:
         """Return the columns of each part, of a row of ``n_columns``."""
         check_is_fitted(self)
         names = split_parts(self.parts)
-        widths = {name: found.mixing.shape[1] for name, found in self.landmarks_.items()}
-        if self.finder_ is not None:
-            widths |= {name: len(self.finder_.mean_) for name in names if name in SECOND}
+        widths = {name: self._count_columns(name) for name in names if name != DEEP}
         n_rest = n_columns - sum(widths.values())  # of deep, if it is a part
         columns, start = {}, 0
         for name in names:
@@ -269,13 +291,24 @@ class FeatureStack(ImageTransformer):
             columns[name], start = slice(start, end), end
         return columns
 
-    def _look(self, images: Sequence[Image.Image], network: Network | None) -> list[Looks]:
-        if self.finder_ is None or network is None:
-            return []
-        return [look_closer(image, network, self.finder_) for image in images]
+    def _count_columns(self, name: str) -> int:
+        """Return how many columns a part other than deep has."""
+        if name not in SECOND:
+            return int(self.landmarks_[name].mixing.shape[1])
+        if name == QUARTERS:
+            assert self.basis_ is not None
+            return N_QUARTERS * self.basis_.shape[1]
+        assert self.finder_ is not None
+        return len(self.finder_.mean_)
 
-    def _fit_finder(self, sources: Sequence[tuple[int, Any]], network: Network) -> SubjectFinder:
-        """Return a finder that has learnt from a few of the pictures, evenly taken."""
+    def _look(self, images: Sequence[Image.Image], network: Network | None) -> list[Looks]:
+        if network is None:
+            return []
+        looks = (self.look_closer(image, network) for image in images)
+        return [look for look in looks if look is not None]
+
+    def _read_maps(self, sources: Sequence[tuple[int, Any]], network: Network) -> list[np.ndarray]:
+        """Return the maps of a few of the pictures, evenly taken."""
         step = max(1, -(-len(sources) // N_FOR_SUBJECT))
 
         def see(source: tuple[int, Any]) -> np.ndarray | None:
@@ -288,9 +321,9 @@ class FeatureStack(ImageTransformer):
         with threadpool_limits(1, "blas"):
             seen = map_in_order(see, sources[::step], n_jobs=n_jobs)
             maps = [cells for cells in seen if cells is not None]
-            if not maps:
-                raise UnreadableImageError("There is no image to learn from; give at least one.")
-            return SubjectFinder().fit(maps)
+        if not maps:
+            raise UnreadableImageError("There is no image to learn from; give at least one.")
+        return maps
 
     def _check_arguments(self) -> None:
         split_parts(self.parts)
@@ -303,6 +336,10 @@ class FeatureStack(ImageTransformer):
         names = [name for name in parts if name in CLASSICAL]
         if (self.finder_ is not None) != any(part in SECOND for part in parts):
             raise InvalidArgument(f"finder_ must be of {self.parts!r}.")
+        if (self.basis_ is not None) != (QUARTERS in parts):
+            raise InvalidArgument(f"basis_ must be of {self.parts!r}.")
+        if self.basis_ is not None and len(self.basis_) != len(getattr(self.finder_, "mean_", ())):
+            raise InvalidArgument("basis_ and finder_ must be of the same network.")
         if not list(self.descriptors_) == list(self.landmarks_) == names:
             raise InvalidArgument(f"descriptors_ and landmarks_ must be of {self.parts!r}.")
         for name in names:
@@ -325,13 +362,9 @@ class FeatureStack(ImageTransformer):
                 assert network is not None
                 blank = np.zeros((1, network.size_px, network.size_px, 3), dtype=np.uint8)
                 n = network.run(blank).embedding.shape[1]
-            elif name in SECOND:
-                check_is_fitted(self)
-                assert self.finder_ is not None
-                n = len(self.finder_.mean_)
             else:
                 check_is_fitted(self)
-                n = self.landmarks_[name].mixing.shape[1]
+                n = self._count_columns(name)
             columns += [Column(f"{name} {i}") for i in range(n)]
         return columns
 
@@ -373,7 +406,7 @@ def split_parts(parts: Any) -> tuple[str, ...]:
     if not names or len(set(names)) < len(names) or not set(names) <= set(PART_NAMES):
         raise InvalidArgument(
             f"features must be one or more of {', '.join(PART_NAMES)}, joined by '+', each once, "
-            f"where {LOOKS} stands for the first four; got {parts!r}."
+            f"where {LOOKS} stands for the first five; got {parts!r}."
         )
     return names
 

@@ -159,9 +159,9 @@ class Guide:
             ONNX file in place of the built-in network.
         features : str
             What specimens are compared by: "auto", or one or more of deep, closer, peaks,
-            subject, words, hog, gist, texture, color joined by ``+``, where looks stands for the
-            first four; see :class:`~fieldguide.features.FeatureStack`. "auto" is looks, unless
-            deep names as many specimens of a sample rightly, or others clearly more.
+            subject, quarters, words, hog, gist, texture, color joined by ``+``, where looks stands
+            for the first five; see :class:`~fieldguide.features.FeatureStack`. "auto" is looks,
+            unless deep names as many specimens of a sample rightly, or others clearly more.
         key : str
             How new specimens are named: "auto", the cheapest of one-vs-all, relaxed hierarchy and
             attention tree that is about as good on held-out specimens; or "ova", "ovo", "relaxed",

@@ -17,7 +17,7 @@ from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
-from fieldguide.guide.rows import open_rows, open_stack
+from fieldguide.guide.rows import SAID, open_rows, open_stack
 from fieldguide.guide.words import open_words
 
 Value = TypeVar("Value")
@@ -96,12 +96,13 @@ class Models:
         return files.read_features(self._folder, "maps", self._about["n_specimens"])
 
     @cached_property
-    def logits(self) -> np.ndarray | None:
-        """What the network said of each specimen, (n_specimens, 1000); None where it has no names
-        for things."""
-        if "logits" not in self._about["features"]:
-            return None
-        return files.read_features(self._folder, "logits", self._about["n_specimens"])
+    def said(self) -> np.ndarray | None:
+        """What the network said of each specimen, (n_specimens, 1000): the logarithms of what both
+        looks make of its classes, or the logits of the first. None where it has no classes."""
+        for name in (SAID, "logits"):
+            if name in self._about["features"]:
+                return files.read_features(self._folder, name, self._about["n_specimens"])
+        return None
 
     @cached_property
     def stack(self) -> FeatureStack | None:

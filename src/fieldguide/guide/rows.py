@@ -3,7 +3,7 @@
 The first look is measured with the specimens. A second one finds the subject and looks closer
 (:mod:`fieldguide.features.looks`). It takes about three times as long as all else, and ``auto``
 finds out on a sample whether it tells the kinds apart at least as well; without labels it is taken.
-It also gives what is seen of the subject, in words.
+It also gives what is seen of the subject, in words, and what the network says of it.
 
 The network knows photographs of everyday things. Where it knows the subject less (microscopy,
 drawings, textures), classical descriptors may tell the kinds apart better. Where the looks name
@@ -34,6 +34,7 @@ from fieldguide.features import (
     Looks,
     TooFewWindows,
     map_subject,
+    say_of_both,
     score_subject,
     see_subject,
 )
@@ -55,8 +56,9 @@ TRIED = ("words+hog+color", "deep+words+hog+color")
 GOOD = 0.9  # held-out accuracy of the looks, from which no classical descriptors are tried
 BETTER = 0.02  # by which those must beat them, or by two standard errors if that is more
 # Numbers that are kept of a subject: its box and how sure it is, the words of what is seen of it,
-# and its map.
+# and its map; besides, in `SAID`, what the network says of the picture by both looks.
 KEPT = {"subjects": 5, "seen": len(SUBJECT_NAMES) + len(SURROUNDING_NAMES), "maps": MAP_SIZE}
+SAID = "said"
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 _SMALL_PX = 512
 _COST = 4  # what both looks cost, in units of the first: cells of the network that are computed
@@ -74,12 +76,13 @@ class Rows(NamedTuple):
     subjects: np.ndarray | None = None
     seen: np.ndarray | None = None
     maps: np.ndarray | None = None
+    said: np.ndarray | None = None  # (n_specimens, n_classes), logarithms of probabilities
 
     def list_files(self) -> list[str]:
         """Return the names of the feature files that were written."""
         if self.stack is None:
             return []
-        return ["rows", *(name for name in KEPT if getattr(self, name) is not None)]
+        return ["rows", *(n for n in (*KEPT, SAID) if getattr(self, n) is not None)]
 
 
 class VanishedError(Exception):
@@ -128,23 +131,24 @@ def gather_rows(work: Workspace) -> Rows:
     if stack is None:
         return Rows(normalise_rows(table.features["embedding"]), parts, why, None)
     earlier = Earlier(None, {}) if known is None else work.earlier  # rows of another stack
-    kept = _keep_rows(work, stack)
+    kept, sizes = _keep_rows(work, stack), _list_kept(table, stack)
     measure_rows(work, stack, kept, earlier, range(len(table.records)))
     save_stack(stack, work.draft)
     writers: dict[str, MatrixWriter] = {}
     for record in table.records:
         data = kept.get(_file(record))
         if data is None:
-            found = {name: earlier.feature(name, _file(record)) for name in _list_features(stack)}
+            found = {name: earlier.feature(name, _file(record)) for name in ("rows", *sizes)}
         else:
-            found = dict(_split_row(unpack_row(data), stack))
+            found = dict(_split_row(unpack_row(data), sizes))
         for name, part in found.items():
             assert part is not None
             writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
     for writer in writers.values():
         writer.close()
     matrices = {name: np.asarray(writer.open()) for name, writer in writers.items()}
-    return Rows(matrices["rows"], parts, why, stack, *(matrices.get(name) for name in KEPT))
+    kept_besides = (matrices.get(name) for name in (*KEPT, SAID))
+    return Rows(matrices["rows"], parts, why, stack, *kept_besides)
 
 
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
@@ -167,8 +171,8 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         kept = _keep_rows(work, stack)
         measure_rows(work, stack, kept, Earlier(None, {}), sample.tolist())
         files_of = [_file(table.records[i]) for i in sample]
-        packed = [unpack_row(kept[file]) for file in files_of]
-        X = np.stack([_split_row(row, stack)["rows"] for row in packed])
+        packed, sizes = [unpack_row(kept[file]) for file in files_of], _list_kept(table, stack)
+        X = np.stack([_split_row(row, sizes)["rows"] for row in packed])
         looks = _judge(X, y)
         sentence += f", both looks, which take the network {_COST} times the work, {looks:.0%}"
         if looks >= accuracy:
@@ -197,7 +201,8 @@ def measure_rows(
 ) -> None:
     """Describe those specimens that are neither kept in the journal nor in the earlier guide."""
     table: Table = work.built[specimens.NAME]
-    done, needed = set(kept), _list_features(stack)
+    done, needed = set(kept), ("rows", *_list_kept(table, stack))
+    logits = table.features.get("logits")
     todo = [
         int(i)
         for i in ids
@@ -212,9 +217,15 @@ def measure_rows(
         seen = (stack.look_closer(image, work.network) for image in images)
         looks = [look for look in seen if look is not None]
         rows = stack.describe(images, np.asarray(table.features["embedding"][batch]), looks)
-        packed = [pack_row(row) for row in rows]
+        found = [rows]
         if looks:
-            packed = [_pack_looks(*each) for each in zip(rows, images, looks, strict=True)]
+            subjects = (_list_found(*each) for each in zip(images, looks, strict=True))
+            found.append(np.stack(list(subjects)))
+        if looks and logits is not None:
+            of_first = np.asarray(logits[batch])
+            both = (say_of_both(*each, work.network) for each in zip(of_first, looks, strict=True))
+            found.append(np.stack(list(both)))
+        packed = [pack_row(row) for row in np.concatenate(found, axis=1)]
         return [(_file(table.records[i]), data) for i, data in zip(batch, packed, strict=True)]
 
     step = "looking closer" if stack.finder_ is not None else "describing images"
@@ -296,25 +307,26 @@ def _keep_rows(work: Workspace, stack: FeatureStack) -> Kept:
     return work.journal.kept(f"rows {digest.hexdigest()}")
 
 
-def _list_features(stack: FeatureStack) -> tuple[str, ...]:
-    """Return the names of the feature matrices that hold what is kept of a picture."""
-    return ("rows",) if stack.finder_ is None else ("rows", *KEPT)
+def _list_kept(table: Table, stack: FeatureStack) -> dict[str, int]:
+    """Return how many numbers are kept of a picture besides its row, by the names of matrices."""
+    if stack.finder_ is None:
+        return {}
+    logits = table.features.get("logits")
+    return KEPT if logits is None else KEPT | {SAID: logits.shape[1]}
 
 
-def _pack_looks(row: np.ndarray, image: Image.Image, looks: Looks) -> bytes:
-    """Return a row, the subject that the second look found, and what is seen of it, as bytes."""
+def _list_found(image: Image.Image, looks: Looks) -> np.ndarray:
+    """Return the subject that the second look found, and what is seen of it."""
     found = np.array([*looks.subject.box, looks.subject.confidence], dtype=np.float32)
     seen = see_subject(np.asarray(image), looks.subject)
-    return pack_row(np.concatenate([row, found, score_subject(seen), map_subject(seen)]))
+    return np.concatenate([found, score_subject(seen), map_subject(seen)])
 
 
-def _split_row(packed: np.ndarray, stack: FeatureStack) -> dict[str, np.ndarray]:
+def _split_row(packed: np.ndarray, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     """Return what is kept of a picture by the names of feature matrices."""
-    if stack.finder_ is None:
-        return {"rows": packed}
-    sizes = (len(packed) - sum(KEPT.values()), *KEPT.values())
-    parts = np.split(packed, np.cumsum(sizes)[:-1])
-    return dict(zip(_list_features(stack), parts, strict=True))
+    n_columns = len(packed) - sum(sizes.values())
+    parts = np.split(packed, np.cumsum([n_columns, *sizes.values()])[:-1])
+    return dict(zip(("rows", *sizes), parts, strict=True))
 
 
 def _file(record: Measured) -> str:

@@ -17,6 +17,7 @@ from fieldguide.features import (
     Subject,
     WordModel,
     map_subject,
+    say_of_both,
     score_subject,
     see_subject,
 )
@@ -145,11 +146,11 @@ class Sighting:
         a new image lacks, are what detectors say that were trained on the annotated specimens;
         words without a good detector are those that most of its nearest specimens show.
         """
-        models, logits = self.models, self.see("whole")[0].logits
+        models, said = self.models, self._said
         chances, near = None, None
-        if logits is not None and models.logits is not None:
-            chances = softmax(logits, axis=1)
-            near = [softmax(np.asarray(models.logits[self.nearest]), axis=1)]
+        if said is not None and models.said is not None:
+            chances = softmax(said, axis=1)
+            near = [softmax(np.asarray(models.said[self.nearest]), axis=1)]
         measured = models.word_model.transform(chances, self.properties, seen=self.seen, near=near)
         borrowed = models.attributes[self.nearest].mean(axis=0)
         is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
@@ -161,6 +162,14 @@ class Sighting:
                 if name in place:
                     scores[place[name]] = score
         return scores
+
+    @cached_property
+    def _said(self) -> np.ndarray | None:
+        """What the network says of it, (1, n_classes), as of the specimens."""
+        logits = self.see("whole")[0].logits
+        if logits is None or self.looks is None:
+            return logits
+        return say_of_both(logits[0], self.looks, self.models.network)[None]
 
     @cached_property
     def kinds(self) -> tuple[NamedKind, ...]:

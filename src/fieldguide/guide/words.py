@@ -35,9 +35,9 @@ def build(work: Workspace) -> None:
     filled: Filled = work.built[annotation.NAME]
     near = find_near(work.built[rows.NAME].X, WordModel.N_NEAR, work.seed)
     model = WordModel()
-    logits = table.features.get("logits")
+    logits = read_said(work)
     words: AttributeMatrix = model.fit_transform(
-        None if logits is None else softmax(np.asarray(logits), axis=1),
+        None if logits is None else softmax(logits, axis=1),
         np.asarray(table.features["properties"]),
         seen=work.built[rows.NAME].seen,
         near=near,
@@ -56,6 +56,15 @@ def build(work: Workspace) -> None:
     work.info["common_words"] = list(model.common_)
     np.save(work.draft.new(files.feature_file("attributes")), np.nan_to_num(words.scores))
     files.write_record(work.draft, files.WORDS, model.to_dict())
+
+
+def read_said(work: Workspace) -> np.ndarray | None:
+    """Return what the network says of each specimen, (n, n_classes): the logarithms of what both
+    looks make of its classes, or the logits of the first look. None where it has no classes."""
+    said = work.built[rows.NAME].said
+    if said is None:
+        said = work.built[specimens.NAME].features.get("logits")
+    return None if said is None else np.asarray(said)
 
 
 def find_near(X: np.ndarray, n_near: int, seed: int) -> np.ndarray:

@@ -87,7 +87,7 @@ def test_what_each_part_adds_is_exact(guide, squares):
     assert sum(part.value for part in located.parts) == pytest.approx(margin, abs=1e-4)
     assert located.score == pytest.approx(margin, abs=1e-4)
     assert {part.part for part in located.parts if part.is_placed} == {
-        *("deep", "closer", "peaks", "subject")
+        *("deep", "closer", "peaks", "subject", "quarters")
     }
 
 

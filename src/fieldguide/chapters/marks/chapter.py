@@ -55,7 +55,7 @@ def build(work: Workspace) -> None:
     index = index_kinds(table.kinds)
     model = Marks(tuple(members), index, deal_folds(index, work.seed), _read_pool(work), ())
     found = find_patterns(work, index)
-    classes = _list_classes(table, index, len(members))
+    classes = _list_classes(_read_said(work), index, len(members))
     said = []
 
     def choose(k: int) -> tuple[list[Passed], int]:
@@ -141,7 +141,7 @@ def _read_pool(work: Workspace) -> Pool:
     found: Rows = work.built[rows.NAME]
     said: Words = work.built[words.NAME]
     observed = Observed(
-        _read_logits(table),
+        _read_said(work),
         np.asarray(table.features["properties"]),
         found.seen,
         found.maps,
@@ -149,19 +149,20 @@ def _read_pool(work: Workspace) -> Pool:
     return read_pool(said.model, said.matrix, said.near, observed)
 
 
-def _read_logits(table: Table) -> np.ndarray | None:
-    logits = table.features.get("logits")
-    return None if logits is None or logits.shape[1] != N_CLASSES else np.asarray(logits)
+def _read_said(work: Workspace) -> np.ndarray | None:
+    said = words.read_said(work)
+    return None if said is None or said.shape[1] != N_CLASSES else said
 
 
-def _list_classes(table: Table, index: np.ndarray, n_kinds: int) -> list[tuple[NetworkClass, ...]]:
+def _list_classes(
+    said: np.ndarray | None, index: np.ndarray, n_kinds: int
+) -> list[tuple[NetworkClass, ...]]:
     """Return what the network calls the pictures of each kind, of its own classes."""
-    logits = _read_logits(table)
-    if logits is None:
+    if said is None:
         return [()] * n_kinds
     listed = []
     for k in range(n_kinds):
-        mean = softmax(logits[index == k], axis=1).mean(axis=0)
+        mean = softmax(said[index == k], axis=1).mean(axis=0)
         best = np.argsort(-mean, kind="stable")[:N_CLASSES_SHOWN]
         listed.append(tuple(NetworkClass(class_names()[j], float(mean[j])) for j in best))
     return listed

@@ -50,7 +50,7 @@ from fieldguide.identify import Contrast, contrast_classes
 NAME = "places"
 ANSWER = Located
 FILE = "models/places"
-VERSION = 2  # raise it when places are found in another way: earlier ones are then not kept
+VERSION = 3  # raise it when places are found in another way: earlier ones are then not kept
 STEP = "finding what decides"
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
@@ -171,6 +171,7 @@ def find_missing(
     """Return what decides on each exemplar, by the digest of its picture."""
     features: Rows = work.built[rows.NAME]
     records = work.built[specimens.NAME].records
+    basis = None if features.stack is None else features.stack.basis_
     kept = work.journal.kept(f"places {inputs}")
     todo = [(kind.name, i) for kind, ids in sample for i in ids]
     missing = [(kind, i) for kind, i in todo if records[i].digest not in kept]
@@ -181,7 +182,7 @@ def find_missing(
         located = None
         if image is not None:
             first = work.network.run(work.network.crop(image)[None], cells=True)
-            looks = look_closer(image, work.network, finder)
+            looks = look_closer(image, work.network, finder, basis)
             seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
             located = locate(seen, key, features.stack, work.network, kind)
         return records[i].digest, json.dumps(located and _to_record(located)).encode()

@@ -51,13 +51,13 @@ def share_margin(
     ``columns`` are those of each part, ``looks`` the cells of those parts that have any.
     """
     row = row.ravel()
-    scale = 1 / np.sqrt(len(columns))  # of each part in the row
     placed, parts = {}, []
     for name, own in columns.items():
         coef = contrast.coef[own]
         value = float(coef @ row[own])
         if name in looks:
-            placed[name] = (looks[name].area, looks[name].share_out(coef) * scale)
+            length = float(np.linalg.norm(row[own]))  # that the part was scaled to
+            placed[name] = (looks[name].area, looks[name].share_out(coef) * length)
         parts.append(PartOfMargin(name, value, name in looks))
     parts.append(PartOfMargin(CONSTANT, float(contrast.intercept), False))
     canvas = fit_canvas(size)

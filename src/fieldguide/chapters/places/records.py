@@ -21,7 +21,7 @@ class Place:
 class PartOfMargin:
     """What one part of the features adds to the margin."""
 
-    part: Annotated[str, "deep, closer, subject, peaks, words, …, or constant"]
+    part: Annotated[str, "deep, closer, peaks, subject, quarters, words, …, or constant"]
     value: Annotated[float, "above 0 where it speaks for the kind"]
     is_placed: Annotated[bool, "whether it is known where in the picture it comes from"]
 

@@ -212,6 +212,8 @@ class StandInGuide:
 
     digests = property(lambda self: [f"{i:024x}" for i in range(self.n_specimens)])
 
+    kinds_are_found = False
+
     def original(self, i):
         return None
 

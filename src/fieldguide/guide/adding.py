@@ -24,6 +24,7 @@ from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import build_guide, check_target
 from fieldguide.guide.catalogue import Catalogue
+from fieldguide.guide.found_kinds import are_found
 from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.measure import Measured
 from fieldguide.guide.owner import Owned, open_owned
@@ -86,7 +87,9 @@ def add_to_guide(
     open_stack(edition, info)  # it is refused where it is damaged, not learnt again
     added = list_images(folder, kinds, find_max_pixels(info))
     check_target(added, out)
-    collection = join_collections(out, edition, info, name_after_folder(added))
+    # To a guide without labels more pictures without labels may come.
+    named = added if are_found(info) else name_after_folder(added)
+    collection = join_collections(out, edition, info, named)
     settings = Settings(
         seed=info["seed"],
         embedder=embedder,
@@ -175,7 +178,9 @@ def join_collections(out: Path, edition: Path, info: dict[str, Any], added: Coll
     check_pictures(out, specimens)
     new = find_new(added, {record.path: record for record in measured}, failed)
     items = {
-        record.path: Item(record.path, specimen.kind, words, record.stamp, caption)
+        record.path: Item(
+            record.path, None if are_found(info) else specimen.kind, words, record.stamp, caption
+        )
         for record, specimen, words, caption in zip(
             measured, specimens, owned.keywords, owned.captions, strict=True
         )

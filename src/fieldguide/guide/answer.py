@@ -81,6 +81,11 @@ class Answer:
         "the fewest kinds among which it is, nine times in ten, the likeliest first; empty where "
         "that is not known",
     ] = ()
+    kinds_from: Annotated[
+        str | None,
+        '"labels"; "branches" where kinds are branches of the tree, found and not given; null in a '
+        "guide without kinds",
+    ] = None
     # What optional chapters say, by their name; one that says nothing is not there.
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
 

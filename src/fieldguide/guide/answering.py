@@ -15,6 +15,7 @@ from fieldguide.guide.answer import (
     ShownWord,
 )
 from fieldguide.guide.couplets import leaf_classes
+from fieldguide.guide.found_kinds import BRANCHES, LABELS
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import KeyPath, PathStep
 from fieldguide.identify import cost_of_classes, trace_path
@@ -40,6 +41,7 @@ def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
         none_of_these=bool(sighting.kinds) and sighting.is_stranger,
         nothing_to_see=sighting.is_empty,
         group=tuple(dict.fromkeys(guide.overlay.kind(name) for name in find_group(sighting))),
+        kinds_from=_find_origin(guide) if sighting.kinds else None,
         parts=answer_parts(sighting),
     )
 
@@ -53,6 +55,10 @@ def merge_kinds(guide: "Guide", sighting: Sighting) -> tuple[NamedKind, ...]:
         name = guide.overlay.kind(kind.name)
         probability[name] = probability.get(name, 0.0) + kind.probability
     return tuple(NamedKind(*pair) for pair in sorted(probability.items(), key=lambda p: -p[1]))
+
+
+def _find_origin(guide: "Guide") -> str:
+    return BRANCHES if guide.kinds_are_found else LABELS
 
 
 def find_group(sighting: Sighting) -> tuple[str, ...]:

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fieldguide.chapters import OPTIONAL
-from fieldguide.guide import annotation, key, register, rows, specimens, trees, visual_words, words
+from fieldguide.guide import (
+    annotation,
+    found_kinds,
+    key,
+    register,
+    rows,
+    specimens,
+    trees,
+    visual_words,
+    words,
+)
 from fieldguide.guide.workspace import Workspace
 
 
@@ -35,7 +45,7 @@ class OptionalChapter(Chapter, Protocol):
 
 def list_chapters() -> Sequence[Chapter]:
     """Return all chapters in the order in which they are built."""
-    core = (specimens, rows, annotation, words, trees, key, register, visual_words)
+    core = (specimens, rows, annotation, words, trees, found_kinds, key, register, visual_words)
     return [*core, *map(load_chapter, OPTIONAL)]
 
 

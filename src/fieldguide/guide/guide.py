@@ -26,6 +26,7 @@ from fieldguide.guide.edited import EditedCatalogue, Overlay
 from fieldguide.guide.edits.editor import Edits
 from fieldguide.guide.edits.log import EditLog, Reading
 from fieldguide.guide.finding import Finder
+from fieldguide.guide.found_kinds import are_found
 from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import display_name
@@ -311,7 +312,8 @@ class Guide:
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds, by name; empty for a collection without labels."""
+        """The kinds, by name: labels, or without labels branches of the tree, which
+        ``kinds_are_found`` says; empty where there is neither."""
         return self._catalogue.kinds()
 
     @cached_property
@@ -415,7 +417,10 @@ class Guide:
     def summary(self) -> str:
         """One sentence on what the collection is and holds."""
         sentence = _count(self.n_shown, "specimen")
-        if self.kinds:
+        if self.kinds_are_found:
+            sentence += f" without labels, in {_count(len(self.kinds), 'branch', 'branches')}"
+            sentence += " that serve as kinds"
+        elif self.kinds:
             sentence += f" of {_count(len(self.kinds), 'kind')}"
         common = self.about.get("common_words") or ()
         if common:
@@ -438,6 +443,8 @@ class Guide:
             return (
                 "The collection has no kinds, so it has no key: new images are put into the tree."
             )
+        if self.kinds_are_found:
+            return self._tell_agreement()
         accuracy, mean = self.about["accuracy"], self.about["mean_class_accuracy"]
         if accuracy is None:
             return "There are too few specimens of each kind to say how often the key is right."
@@ -452,6 +459,26 @@ class Guide:
             counted = key.get("counted", "functions")
             sentence += f", with {asked:.1f} {counted} for a picture, not {whole:.0f}"
         return f"{sentence}. {self.growth}".rstrip()
+
+    @property
+    def kinds_are_found(self) -> bool:
+        """Whether the kinds are branches of the tree, because the collection has no labels."""
+        return are_found(self.about)
+
+    def find_kind_branch(self, kind: str) -> int | None:
+        """Return the branch that serves as a kind; None for a kind that is a label."""
+        return (self.about.get("kind_branches") or {}).get(kind)
+
+    def _tell_agreement(self) -> str:
+        """Return how often the key puts a specimen into its branch without having seen it."""
+        share = self.about.get("agreement")
+        if share is None:
+            return "There are too few specimens in each branch to say how often the key finds it."
+        return (
+            f"The key puts {share:.1%} of held-out specimens into the branch that the tree gave "
+            f"them ({self.about['n_folds']} folds): that is how far the two agree, and not how "
+            "often they are right, for nobody has named these specimens."
+        )
 
     @property
     def growth(self) -> str:

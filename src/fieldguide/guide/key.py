@@ -12,6 +12,7 @@ from fieldguide.features.vocabulary import YES
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens, words
 from fieldguide.guide.familiarity import Familiarity, find_least_subject, learn_familiarity
+from fieldguide.guide.found_kinds import are_found
 from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
 from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.tree_evidence import MEASURED, WRITTEN
@@ -37,7 +38,8 @@ def build(work: Workspace) -> None:
     work.progress("training the key", 0, 1)
     kinds: list[str | None] = work.built[specimens.NAME].kinds
     is_chosen = read_spec(work.settings.key).name == AUTO
-    grown = grow_key(work, None if is_chosen else make_key(work.settings))
+    is_found = are_found(work.info)  # such kinds change with the tree: no key goes on from them
+    grown = None if is_found else grow_key(work, None if is_chosen else make_key(work.settings))
     choice: Choice | None
     if grown is not None:
         choice, work.built[NAME] = Choice(grown.key, None, ()), Answers(*grown)
@@ -57,11 +59,17 @@ def build(work: Workspace) -> None:
             files.write_model(work.draft, files.FAMILIARITY, *familiarity.to_state())
     subjects = work.built[rows.NAME].subjects
     work.info["least_subject"] = find_least_subject(None if subjects is None else subjects[:, 4])
-    work.info |= {
+    judged = {
         "accuracy": held_out.accuracy if held_out else None,
         "mean_class_accuracy": held_out.mean_class_accuracy if held_out else None,
-        "n_folds": held_out.n_folds if held_out else None,
     }
+    if is_found:  # how often the key and the tree agree, which is another thing
+        judged = {
+            "agreement": judged["accuracy"],
+            "mean_class_agreement": judged["mean_class_accuracy"],
+            **dict.fromkeys(judged),
+        }
+    work.info |= {**judged, "n_folds": held_out.n_folds if held_out else None}
     work.info["settings"] |= {
         "key": type(key).__name__ if key is not None else None,
         "key_asked": work.settings.key,

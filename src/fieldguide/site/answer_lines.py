@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from fieldguide.guide.answer import Answer
+from fieldguide.guide.found_kinds import BRANCHES
 from fieldguide.guide.views import KeyPath
 from fieldguide.site.chapter_pages import list_pages
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import (
+    FOUND_NOTE,
     is_close_call,
     percent,
     word_group,
@@ -32,6 +34,7 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
             lines.append(f"or {', '.join(runners)}")
         group = word_group(answer.group, len(guide.kinds), guide.shown_name)
         lines += [group] if group and not verdict else []
+        lines += [FOUND_NOTE] * (answer.kinds_from == BRANCHES)
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")

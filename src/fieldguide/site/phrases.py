@@ -44,6 +44,7 @@ _TREES = {
 }
 
 
+FOUND_NOTE = "a branch of the tree, found and not given: the collection has no labels"
 _STRANGER = "perhaps none of these kinds", "hardly any specimen is so unlike all others"
 _EMPTY = "perhaps nothing to see", "no subject stands out as one does in the specimens"
 

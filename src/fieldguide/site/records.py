@@ -23,7 +23,9 @@ class GuideRecord:
     specimens: int
     kinds: tuple[str, ...]
     branches: int
-    accuracy: float | None  # held out; None without kinds
+    accuracy: float | None  # held out; None without kinds, and where they were found
+    kinds_from: str | None  # "labels", or "branches" of the tree; None without kinds
+    agreement: float | None  # of kinds that were found: how often key and tree agree, held out
     created: str | None
     seed: int | None
 
@@ -131,6 +133,8 @@ def guide_record(guide: "Guide") -> GuideRecord:
         kinds=tuple(kind.name for kind in guide.kinds),
         branches=len(guide.branches),
         accuracy=guide.about.get("accuracy"),
+        kinds_from=guide.about.get("kinds_from"),
+        agreement=guide.about.get("agreement"),
         created=guide.about.get("created"),
         seed=guide.about.get("seed"),
     )

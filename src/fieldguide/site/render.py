@@ -460,6 +460,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
     )
     environment.globals.update(
         counted=phrases.count,
+        found_note=phrases.FOUND_NOTE,
         word_place=phrases.word_place,
         chapter_styles=list_styles(),
         alone=alone,

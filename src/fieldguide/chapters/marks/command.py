@@ -32,8 +32,12 @@ def marks(
     from fieldguide.chapters.marks.records import MarksRecord
     from fieldguide.guide import Guide
     from fieldguide.guide.answer import to_plain
+    from fieldguide.site.phrases import FOUND_NOTE
 
     opened = Guide.open(guide)
+    if not opened.kinds:
+        why = opened.about.get("kinds_because") or "it has no kinds."
+        raise FieldguideError(f"This guide has no marks to tell kinds apart by. {why}")
     found = opened.marks(kind)
     if found is None:
         why = "build it again, without --no-marks"
@@ -43,4 +47,6 @@ def marks(
     if as_json:
         say_json(to_plain(MarksRecord.from_marks(found)))
         return
+    if opened.kinds_are_found:
+        say(FOUND_NOTE)
     say(*marks_lines(found, spell=opened.shown_name))

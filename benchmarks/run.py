@@ -71,6 +71,7 @@ PROBLEMS = (
     "key_choice",
     "key_words",
     "empty_pictures",
+    "new_pictures",
     "walks",
     "label_noise",
     "near_copies",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fieldguide import _compare, _edit, _export, _identify
+from fieldguide import _compare, _edit, _export, _identify, _watch
 from fieldguide._commands import (
     AsJson,
     Debug,
@@ -546,10 +546,12 @@ def _serve(
 
 
 def _print_summary(guide: "Guide") -> None:
-    from fieldguide.site.phrases import count, word_others
+    from fieldguide.site.phrases import count, word_others, word_update
 
     say(f"{guide.title}: {guide.summary}")
     say(guide.verdict)
+    if update := word_update(guide.about):
+        say(update)
     if guide.about.get("kinds_because"):
         say(guide.about["kinds_because"])
     if guide.unreadable:
@@ -628,7 +630,7 @@ def _describe_words(guide: "Guide", plate: Path | None, as_json: bool) -> None:
     say(f"The plate is in {plate}" if plate else "See them: add --plate words.png, or serve it.")
 
 
-for _command in (_identify, _compare, _edit, _export):
+for _command in (_identify, _compare, _edit, _export, _watch):
     _command.add_to(app)
 for _name in OPTIONAL:
     import_module(f"fieldguide.chapters.{_name}.command").add_to(app)

@@ -6,7 +6,16 @@ from pathlib import Path
 
 from fieldguide.guide.measure import picture_names
 
-VARIES = ("created", "seconds", "key_seconds", "edition", "previous_edition", "images", "update")
+VARIES = (
+    "created",
+    "seconds",
+    "key_seconds",
+    "edition",
+    "previous_edition",
+    "images",
+    "update",
+    "chapter_seconds",
+)
 
 
 def contents(guide: Path) -> dict:

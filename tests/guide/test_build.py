@@ -170,7 +170,9 @@ def test_a_changed_caption_counts_though_no_image_is_read_again(blobs, tmp_path,
     assert guide.about["n_captions"] == 5
     assert guide.about["other_files"] == {".xml": 3}
     assert guide.about["kinds_because"].startswith("No folder names a kind: dates (2020). ")
-    assert (guide.kinds, guide.unreadable) == ((), ())
+    assert guide.about["kinds_because"].endswith("branches of the tree: found, and not given.")
+    assert guide.about["kinds_from"] == "branches"
+    assert guide.unreadable == ()
 
 
 def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):

@@ -20,7 +20,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection, Item, Picture, Taken, read_picture
-from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
+from fieldguide.errors import CollectionError, FieldguideError, GuideError, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import build_guide, check_target
 from fieldguide.guide.catalogue import Catalogue
@@ -90,23 +90,45 @@ def add_to_guide(
     # To a guide without labels more pictures without labels may come.
     named = added if are_found(info) else name_after_folder(added)
     collection = join_collections(out, edition, info, named)
-    settings = Settings(
+    settings = _settings_of(info, embedder=embedder, n_jobs=n_jobs, adds_to=info["edition"])
+    build_guide(collection, out, settings, progress)
+
+
+def repeat_settings(out: Path, *, n_jobs: int) -> Settings:
+    """Return the settings that a guide was built with; the usual ones where there is none."""
+    try:
+        info = files.read_info(out)
+    except GuideError:
+        return Settings(n_jobs=n_jobs)
+    if info["settings"]["embedder"]:
+        raise FieldguideError(
+            f"The guide {str(out)!r} was built with the network {info['settings']['embedder']!r}; "
+            "bring it up to date with 'fieldguide build' and --embedder."
+        )
+    return _settings_of(info, embedder=None, n_jobs=n_jobs)
+
+
+def _settings_of(
+    info: dict[str, Any], *, embedder: str | None, n_jobs: int, adds_to: int | None = None
+) -> Settings:
+    """Return the settings that guide.json tells."""
+    said = info["settings"]
+    return Settings(
         seed=info["seed"],
         embedder=embedder,
         n_jobs=n_jobs,
         title=info["title"],
-        features=info["settings"]["features_asked"],
+        features=said["features_asked"],
         key=find_asked_key(info),
-        kernel=info["settings"].get("kernel", "linear"),
-        key_cost=info["settings"].get("key_cost"),
-        key_loss=info["settings"].get("key_loss"),
-        key_words=info["settings"].get("key_words", False),
+        kernel=said.get("kernel", "linear"),
+        key_cost=said.get("key_cost"),
+        key_loss=said.get("key_loss"),
+        key_words=said.get("key_words", False),
         tree=info["tree"]["asked"],
-        marks=info["settings"].get("marks", True),
-        places=info["settings"].get("places", info["settings"].get("marks", True)),
-        adds_to=info["edition"],
+        marks=said.get("marks", True),
+        places=said.get("places", said.get("marks", True)),
+        adds_to=adds_to,
     )
-    build_guide(collection, out, settings, progress)
 
 
 def find_max_pixels(info: dict[str, Any]) -> int:

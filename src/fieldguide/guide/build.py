@@ -29,9 +29,13 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     check_settings(settings)
     check_target(collection, out)
     with open_workspace(collection, out, settings, progress) as work:
+        took: dict[str, float] = {}
         for chapter in list_chapters():
+            begun = time.monotonic()
             chapter.build(work)
+            took[chapter.NAME] = round(time.monotonic() - begun, 1)
         work.info |= {
+            "chapter_seconds": took,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": _versions(),
             "seconds": round(time.monotonic() - started, 1),

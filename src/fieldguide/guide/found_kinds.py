@@ -25,8 +25,10 @@ LABELS, BRANCHES = "labels", "branches"  # where the kinds of a guide come from
 LEAST = 5  # specimens of a kind, or this share of all if that is more:
 LEAST_SHARE = 1 / 200
 _MOST_LOST = 0.5  # share of a branch that may be in none of those that it gives way to
-BECAUSE = "The collection has no labels: its kinds are branches of the tree, found and not given."
-_TOO_FEW = "The collection has no labels, and {}: it has no kinds and no key."
+BECAUSE = "Without labels, the kinds are branches of the tree: found, and not given."
+_TOO_FEW = (
+    "Without labels, kinds would be branches of the tree, but {}: there are no kinds and no key."
+)
 
 
 class FoundKinds(NamedTuple):
@@ -46,7 +48,8 @@ def build(work: Workspace) -> None:
     found = find_kinds(grown)
     work.info["kinds_from"] = BRANCHES if found.branches else None
     work.info["kind_branches"] = found.branches
-    work.info["kinds_because"] = BECAUSE if found.branches else tell_none(grown)
+    why = BECAUSE if found.branches else tell_none(grown)
+    work.info["kinds_because"] = f"{work.collection.kinds_because} {why}".strip()
     table.kinds = found.kinds
 
 

@@ -214,6 +214,7 @@ class AboutPage:
     about: dict[str, Any]  # as the guide has it
     confusions: list[tuple[str, str, int]]  # kind, what the key said, how often
     tree_facts: list[tuple[str, str]]
+    update: str  # what the last build measured and fitted again; "" for a first build
     charts: list[Chart]  # about the key
     other_files: str  # files that are no pictures, by type, in words; "" where there are none
     most_unreadable: int  # files that the page lists

@@ -372,6 +372,28 @@ def moment(iso: str) -> str:
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
 
 
+def word_update(about: Mapping[str, Any]) -> str:
+    """Say what a build measured, what it knew, and what it fitted again; "" for a first build."""
+    update, took = about.get("update"), about.get("chapter_seconds") or {}
+    if not update:
+        return ""
+    told = [
+        f"{count(update['measured'], 'picture')} measured",
+        f"{update['kept']:,} known already",
+        f"{update['moved']:,} recognised under another name" if update["moved"] else "",
+        f"{update['gone']:,} gone" if update["gone"] else "",
+    ]
+    sentence = f"{', '.join(filter(None, told))}.".capitalize()
+    measuring = sum(took.get(name, 0.0) for name in ("specimens", "rows"))
+    fitting = sum(took.values()) - measuring
+    if not took:
+        return sentence
+    return (
+        f"{sentence} Measuring took {duration(measuring)}; words, tree, key and all that follows "
+        f"from them were fitted again, in {duration(fitting)}."
+    )
+
+
 def word_date(iso: str) -> str:
     """Write when a picture was taken: ``"3 May 2021, 14:07 (UTC+02:00)"``."""
     try:

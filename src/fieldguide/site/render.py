@@ -363,6 +363,7 @@ class Renderer:
             about=about,
             confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
             tree_facts=phrases.word_tree(about),
+            update=phrases.word_update(about),
             charts=[chart for chart in _draw_charts(about.get("key") or {}) if chart is not None],
             other_files=phrases.word_others(about.get("other_files") or {}),
             most_unreadable=_MOST_UNREADABLE,

@@ -14,6 +14,7 @@
     POST /api/identify.html   the same field -> the answer as two elements to insert into the page
     POST /api/entry.html      the same field -> the answer in short, as one item of a list
     GET  /api/guide           a summary of the guide
+    GET  /api/edition         the number of its edition, which changes with every build
     GET  /api/find?q=…        what ``fieldguide find --json`` prints; ``limit`` as there
     GET  /healthz             {"status": "ok"}
     GET  /edit?token=…        with ``--edit``: begin to edit
@@ -139,6 +140,7 @@ def create_app(
                     Route("/identify.html", site.fragment, methods=["POST"]),
                     Route("/entry.html", site.entry, methods=["POST"]),
                     Route("/guide", site.summary, methods=["GET"]),
+                    Route("/edition", site.number, methods=["GET"]),
                     Route("/find", site.find, methods=["GET"]),
                 ],
             ),
@@ -429,6 +431,10 @@ class _Site:
 
     def summary(self, request: Request) -> Response:
         return JSONResponse(to_plain(guide_record(self.edition().guide), n_digits=None))
+
+    def number(self, request: Request) -> Response:
+        number = self.edition().guide.about.get("edition")
+        return JSONResponse({"edition": number}, headers=_NOT_KEPT)
 
     def find(self, request: Request) -> Response:
         limit = _read_number(request, "limit", _N_FINDS)

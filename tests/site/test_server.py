@@ -300,9 +300,8 @@ def test_an_answer_is_of_one_edition(rebuilt, monkeypatch):
 
 def test_a_guide_that_cannot_be_opened_leaves_the_old_one_up(rebuilt, caplog):
     _, client, build = rebuilt
-    page = client.get("/").text
     folder = build().folder
-    client.get("/")
+    page = client.get("/").text
     info = json.loads((folder / "guide.json").read_text())
     (folder / "guide.json").write_text(json.dumps(info | {"format": 99}))
     with caplog.at_level(logging.ERROR):
@@ -600,7 +599,8 @@ def test_a_client_that_hangs_up_is_no_failure(base, caplog):
 def test_summary_of_the_guide(guide, client):
     summary = client.get("/api/guide").json()
     assert list(summary) == [
-        *("title", "summary", "specimens", "kinds", "branches", "accuracy", "created", "seed")
+        *("title", "summary", "specimens", "kinds", "branches", "accuracy", "kinds_from"),
+        *("agreement", "created", "seed"),
     ]
     assert summary["specimens"] == guide.n_specimens
     assert summary["kinds"] == [kind.name for kind in guide.kinds]

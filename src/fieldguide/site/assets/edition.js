@@ -16,6 +16,7 @@
       .catch(function () { /* the server has gone: the page stays as it is */ })
       .then(function () { waiting = false; });
   }
+  note.querySelector("button").addEventListener("click", function () { location.reload(); });
   document.addEventListener("visibilitychange", ask);
   window.addEventListener("focus", ask);
   window.setInterval(ask, 30000);

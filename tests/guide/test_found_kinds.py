@@ -1,5 +1,7 @@
 """Kinds of a collection without labels: branches of its tree, said to be found."""
 
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,6 +141,21 @@ def test_too_few_pictures_have_no_kinds_and_it_is_said(blobs, tmp_path, n, why):
     result = call("marks", guide.folder, "disc")
     assert result.exit_code == 2
     assert why in result.stderr
+
+
+def test_what_the_owner_names_stands_beside_what_is_found(unlabelled, blobs, tmp_path):
+    out = tmp_path / "guide"
+    shutil.copytree(unlabelled.folder, out)
+    guide = Guide.open(out)
+    first, *others = guide.kinds
+    members = sorted(guide.members(kind=first.name))
+    guide.edits.add("name", f"branch:{guide.find_kind_branch(first.name)}", "round things")
+    collection = Collection.from_arrays(blobs[0], name="shapes")
+    again = Guide.build(collection, out, marks=False, **SETTINGS)
+    assert sorted(again.members(kind="round things")) == members
+    assert {kind.name for kind in again.kinds} == {"round things", *(k.name for k in others)}
+    assert again.about["kinds_from"] == "branches"
+    assert f"The owner has named {len(members)} specimens" in again.about["kinds_because"]
 
 
 def test_pictures_without_labels_can_be_added(blobs, tmp_path):

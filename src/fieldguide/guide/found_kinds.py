@@ -7,7 +7,8 @@ specimens is how often it agrees with the tree, and no accuracy: the tree has se
 Which branches: from the whole collection down, a branch gives way to those below it while at least
 two of them are large enough and named by words, and together hold most of it; else it is a kind.
 Branches by likeness alone serve where words part nothing. Specimens that are in none of the chosen
-branches have no kind, and the key says where they would belong.
+branches have no kind, and the key says where they would belong. What the owner calls a branch or a
+specimen by an edit is its kind, beside those that are found.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide.guide import specimens, trees
+from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import list_children
 from fieldguide.guide.trees import GrownTree
 from fieldguide.guide.workspace import Workspace
@@ -40,17 +42,24 @@ class FoundKinds(NamedTuple):
 
 def build(work: Workspace) -> None:
     """Give the specimens of a collection without labels the branches of the tree as kinds."""
-    table = work.built[specimens.NAME]
-    if any(kind is not None for kind in table.kinds):
+    table: Table = work.built[specimens.NAME]
+    if any(work.collection.items[i].kind is not None for i in table.item_rows):
         work.info["kinds_from"] = LABELS
         return
     grown: GrownTree = work.built[trees.NAME]
     found = find_kinds(grown)
-    work.info["kinds_from"] = BRANCHES if found.branches else None
-    work.info["kind_branches"] = found.branches
-    why = BECAUSE if found.branches else tell_none(grown)
+    named = sum(kind is not None for kind in table.kinds)  # by the owner's edits
+    table.kinds = [table.hand.label(i, kind) for i, kind in enumerate(found.kinds)]
+    if found.branches:
+        work.info["kinds_from"] = BRANCHES
+        why = BECAUSE + (f" The owner has named {named:,} specimens since." if named else "")
+    else:
+        work.info["kinds_from"] = LABELS if named else None
+        why = tell_none(grown)
+    work.info["kind_branches"] = {
+        name: b for name, b in found.branches.items() if name in table.kinds
+    }
     work.info["kinds_because"] = f"{work.collection.kinds_because} {why}".strip()
-    table.kinds = found.kinds
 
 
 def are_found(info: dict[str, Any]) -> bool:

@@ -34,7 +34,7 @@ class Counted(Collection):
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
-    drawn = load_specimens(n_per_kind=2 if tiny else N_PER_KIND, size_px=SIZE_PX)
+    drawn = load_specimens(n_per_kind=4 if tiny else N_PER_KIND, size_px=SIZE_PX)
     with tempfile.TemporaryDirectory() as place:
         folder, out = Path(place) / "images", Path(place) / "guide"
         new = []
@@ -60,7 +60,7 @@ def measure(name: str, folder: Path, out: Path) -> dict[str, Any]:
     """Build the guide; return what it cost."""
     Counted.n_decoded = 0
     collection = Counted.from_folder(folder)
-    about = Guide.build(collection, out, features="deep", marks=False, n_jobs=1).about
+    about = Guide.build(collection, out, features="deep", marks=False, places=False, n_jobs=1).about
     took = about["chapter_seconds"]
     measuring = sum(took[chapter] for chapter in MEASURING)
     return {

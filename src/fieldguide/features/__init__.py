@@ -19,6 +19,7 @@ from fieldguide.features.looks import (
     say_of_both,
     sum_shares,
 )
+from fieldguide.features.own_words import stem_word
 from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.subject_finder import Subject, SubjectFinder
@@ -94,5 +95,6 @@ __all__ = [
     "score_maps",
     "score_subject",
     "see_subject",
+    "stem_word",
     "sum_shares",
 ]

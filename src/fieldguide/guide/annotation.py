@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide.describe import AttributeDetectors
-from fieldguide.describe.group_cuts import GroupCuts, cut_margins
+from fieldguide.describe import AttributeDetectors, GroupCuts, cut_margins
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.summaries import group_kinds, index_kinds

@@ -23,8 +23,8 @@ from fieldguide.identify import (
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
     choose_key,
+    tell_points,
 )
-from fieldguide.identify.auto_key import tell_points
 
 AUTO = "auto"
 KEYS: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Keys: classifiers that name the kind of a new specimen."""
 
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
-from fieldguide.identify.auto_key import Choice, Tried, choose_key
+from fieldguide.identify.auto_key import Choice, Tried, choose_key, tell_points
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
 from fieldguide.identify.contrast import Contrast, StepFunction, contrast_classes, contrast_steps
@@ -43,5 +43,6 @@ __all__ = [
     "cost_of_classes",
     "generalization_bound",
     "relative_complexity",
+    "tell_points",
     "trace_path",
 ]

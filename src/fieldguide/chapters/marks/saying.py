@@ -26,7 +26,7 @@ from fieldguide.chapters.marks.pool import (
     Column,
 )
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features.own_words import stem_word
+from fieldguide.features import stem_word
 from fieldguide.features.vocabulary import find_above, load_vocabulary
 from fieldguide.select import AdditiveKernelSelector
 

@@ -46,6 +46,7 @@ from fieldguide.errors import FieldguideWarning
 from fieldguide.features import FeatureStack, first_look, sum_shares
 from fieldguide.features.network import WHOLE, Network, find_area
 from fieldguide.guide import Guide
+from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 from fieldguide.identify import OneVsAllClassifier, contrast_classes
 from fieldguide.locate import RegionSelector
 from fieldguide.metrics import corloc
@@ -70,8 +71,10 @@ PARTS = {
     "first + quarters": ("deep", "quarters"),
     "first + closer + peaks": ("deep", "closer", "peaks"),
     "the same + subject": ("deep", "closer", "peaks", "subject"),
+    "the same + quarters, at 0.5": ("deep", "closer", "peaks", "subject", "quarters"),
     "both looks": ("deep", "closer", "peaks", "subject", "quarters"),
 }
+WEIGHED = "both looks"  # the quarters count as the rows to learn from say, as in a guide
 N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
 N_JOBS = 2
 
@@ -167,8 +170,9 @@ def judge_rows(photographs: Photographs, n_train: int | None, *, by_kind: bool) 
         X = np.ascontiguousarray(X / np.linalg.norm(X, axis=1, keepdims=True), dtype=np.float32)
         for seed in range(N_SPLITS):
             old, new = split(photographs.target, n_train, seed)
+            own = weigh_rows(photographs, X, old) if name == WEIGHED else X
             key = OneVsAllClassifier(probability=False, n_jobs=N_JOBS)
-            answer = key.fit(X[old], photographs.target[old]).predict(X[new])
+            answer = key.fit(own[old], photographs.target[old]).predict(own[new])
             is_right = answer == photographs.target[new]
             if by_kind:
                 n = np.bincount(photographs.target[new])
@@ -178,6 +182,15 @@ def judge_rows(photographs: Photographs, n_train: int | None, *, by_kind: bool) 
                 value = float(is_right.mean())
             accuracy.setdefault(name, []).append(value)
     return accuracy
+
+
+def weigh_rows(photographs: Photographs, X: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Return rows in which the quarters count what the rows to learn from say."""
+    before = photographs.stack.quarters_weight
+    quarters = photographs.stack.split_columns(X.shape[1])["quarters"]
+    drawn, y = draw_labelled([str(kind) for kind in photographs.target[old]], 0)
+    weight = choose_weight(X[old[drawn]], quarters, before, y, seed=0)
+    return reweigh(X, quarters, before, weight)
 
 
 def judge_boxes(birds: Photographs) -> dict:

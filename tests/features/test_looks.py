@@ -16,7 +16,6 @@ from fieldguide.features import (
 )
 from fieldguide.features.looks import (
     SURENESS,
-    WEIGHTS,
     crop_square,
     find_closer_square,
     find_directions,
@@ -103,7 +102,7 @@ def test_rows_of_both_looks_are_what_the_network_pools(stack, pictures, network)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
     columns = stack.split_columns(rows.shape[1])
     assert list(columns) == ["deep", "closer", "peaks", "subject", "quarters"]
-    scale = np.sqrt(4 + WEIGHTS["quarters"] ** 2)
+    scale = np.sqrt(4 + 0.5**2)
     cells = picture_cells(pictures[0], network)
     peaks = cells.reshape(-1, 1280).max(axis=0)
     np.testing.assert_allclose(
@@ -124,7 +123,7 @@ def test_rows_of_both_looks_are_what_the_network_pools(stack, pictures, network)
     ]
     quarters = np.concatenate(means)
     np.testing.assert_allclose(
-        rows[0, columns["quarters"]] * scale / WEIGHTS["quarters"],
+        rows[0, columns["quarters"]] * scale / 0.5,
         quarters / np.linalg.norm(quarters),
         atol=1e-5,
     )

@@ -34,9 +34,6 @@ DEEP = "deep"
 CLOSER, SUBJECT, PEAKS, QUARTERS = "closer", "subject", "peaks", "quarters"
 SECOND = (CLOSER, PEAKS, SUBJECT, QUARTERS)
 N_QUARTERS = 4
-# Of the parts in a row, 1 for all others. Where things are tells pictures apart that people have
-# aligned, and misleads where birds sit anywhere.
-WEIGHTS = {QUARTERS: 0.5}
 # Longer sides of the finer looks in units of the first one's: for a network of 224 px, 384 px for
 # the whole picture and 320 px for the subject. Found subjects get better up to 448 px, and names
 # hardly; time grows with the square.

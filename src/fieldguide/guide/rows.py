@@ -38,13 +38,14 @@ from fieldguide.features import (
     score_subject,
     see_subject,
 )
-from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, split_parts
+from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, QUARTERS, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.journal import Kept, pack_row, unpack_row
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
+from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import group_kinds, normalise_rows
 from fieldguide.guide.workspace import Workspace
@@ -133,6 +134,9 @@ def gather_rows(work: Workspace) -> Rows:
     earlier = Earlier(None, {}) if known is None else work.earlier  # rows of another stack
     kept, sizes = _keep_rows(work, stack), _list_kept(table, stack)
     measure_rows(work, stack, kept, earlier, range(len(table.records)))
+    before = stack.quarters_weight
+    if known is None and QUARTERS in split_parts(parts):
+        why += _weigh_quarters(work, stack, kept)
     save_stack(stack, work.draft)
     writers: dict[str, MatrixWriter] = {}
     for record in table.records:
@@ -140,7 +144,8 @@ def gather_rows(work: Workspace) -> Rows:
         if data is None:
             found = {name: earlier.feature(name, _file(record)) for name in ("rows", *sizes)}
         else:
-            found = dict(_split_row(unpack_row(data), sizes))
+            own = _split_row(unpack_row(data), sizes)
+            found = {**own, "rows": _reweigh(own["rows"], stack, before)}
         for name, part in found.items():
             assert part is not None
             writers.setdefault(name, MatrixWriter(work.draft, name)).add(part)
@@ -194,6 +199,31 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         if tried > accuracy:
             best, accuracy = (parts, None), tried
     return best[0], f"{sentence}.", best[1]
+
+
+def _weigh_quarters(work: Workspace, stack: FeatureStack, kept: Kept) -> str:
+    """Let what is where count as much as names most specimens rightly; return a sentence of it."""
+    table: Table = work.built[specimens.NAME]
+    drawn, y = draw_labelled(table.kinds, work.seed)
+    if len(np.unique(y)) < 2:
+        return ""
+    work.progress("choosing features", 0, 1)
+    sizes = _list_kept(table, stack)
+    packed = (unpack_row(kept[_file(table.records[i])]) for i in drawn)
+    X = np.stack([_split_row(row, sizes)["rows"] for row in packed])
+    part, before = stack.split_columns(X.shape[1])[QUARTERS], stack.quarters_weight
+    with threadpool_limits(1, "blas"):
+        weight = choose_weight(X, part, before, y, seed=work.seed)
+    stack.set_params(quarters_weight=weight)
+    return f" What is where in a picture counts {weight:g} times as much as each other part."
+
+
+def _reweigh(row: np.ndarray, stack: FeatureStack, before: float) -> np.ndarray:
+    """Return a row that was measured when the quarters counted ``before``, as they count now."""
+    if stack.quarters_weight == before:
+        return row
+    part = stack.split_columns(len(row))[QUARTERS]
+    return reweigh(row[None], part, before, stack.quarters_weight)[0]
 
 
 def measure_rows(

@@ -99,6 +99,8 @@ def build_once(request, tmp_path_factory):
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (out / "guide.json").exists():
                 Guide.build(collection, out, **settings)
+                out.with_suffix(".settings").write_text(repr(settings))
+        assert out.with_suffix(".settings").read_text() == repr(settings), f"two guides {name!r}"
         return Guide.open(out)
 
     return build

@@ -220,7 +220,8 @@ def test_every_command_on_every_encoding(
         if code == 2 and complained.startswith("fieldguide: "):
             assert complained.count("\n") == 1
         if "--json" in arguments:
-            assert json.loads(told)
+            # Of a guide in which nothing needs a look, check has an empty list.
+            assert json.loads(told) or arguments[0] == "check"
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

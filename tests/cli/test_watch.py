@@ -44,7 +44,7 @@ def test_new_pictures_come_into_the_guide(blobs, tmp_path):
         assert guide.n_specimens == 4
         assert guide.about["settings"]["features_asked"] == "deep"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert log.read_text().rstrip().endswith("the next one goes on with.")
     finally:
         process.kill()

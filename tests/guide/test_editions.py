@@ -209,8 +209,9 @@ def to_format_1(guide):
     edition = guide / "editions" / str(info.pop("edition"))
     info.pop("previous_edition")
     (edition / "contents.json").unlink()
-    for suffix in ("json", "safetensors"):
-        (edition / "models" / f"owner.{suffix}").unlink()
+    for model in ("owner", "check"):  # there were none
+        for path in (edition / "models").glob(f"{model}.*"):
+            path.unlink()
     for path in edition.iterdir():
         path.rename(guide / path.name)
     shutil.rmtree(guide / "editions")

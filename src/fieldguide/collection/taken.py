@@ -54,7 +54,7 @@ def read_taken(data: bytes) -> Taken:
         return NOTHING
     first = _read_directory(block, order, _offset_at(block, order, 4))
     found = {
-        tag: _read_directory(block, order, first[tag][0] if first.get(tag) else 0)
+        tag: _read_directory(block, order, _number_of(first.get(tag)))
         for tag in (_EXIF_DIRECTORY, _GPS_DIRECTORY)
     }
     place = _read_place(found[_GPS_DIRECTORY])
@@ -140,3 +140,7 @@ def _read_angle(tags: _Tags, side_tag: int, tag: int, sides: str, most: int) -> 
 
 def _text_of(value: tuple | None) -> str:
     return value[0] if value and isinstance(value[0], str) else ""
+
+
+def _number_of(value: tuple | None) -> int:
+    return value[0] if value and isinstance(value[0], int) else 0

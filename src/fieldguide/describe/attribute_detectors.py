@@ -118,6 +118,7 @@ class AttributeDetectors(Saved, BaseEstimator):
     array([False, False,  True])
     """
 
+    _unsaved = ("held_out_margins_",)  # as many as there are rows to learn from
     _fitted: ClassVar = {
         **ROWS,
         "n_attributes_": Size("n_functions"),

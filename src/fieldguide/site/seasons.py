@@ -86,7 +86,8 @@ class _Frame:
         room_y = max(room_y, room_x * self._wide * least / inner)
         center = (min(xs) + max(xs)) / 2
         self.x = (center - room_x, center + room_x)
-        self.y = (max(middle - room_y, -90.0), min(middle + room_y, 90.0))
+        south = max(min(middle - room_y, 90.0 - 2 * room_y), -90.0)  # a pole is at the edge
+        self.y = (south, min(south + 2 * room_y, 90.0))
         self._scale = inner / (2 * room_x)  # pixels for a degree of longitude
         self.height = round((self.y[1] - self.y[0]) * self._scale / self._wide) + _TOP + _BOTTOM
 

@@ -277,7 +277,9 @@ def test_a_guide_without_marks(blobs, tmp_path):
     )
     assert guide.marks("a") is None
     assert guide.find_marks(Image.fromarray(blobs[0][0]), "a") is None
-    assert set(guide.identify([blobs[0][0]])[0].parts) == {"places"}
+    parts = set(guide.identify([blobs[0][0]])[0].parts)
+    assert "places" in parts
+    assert not parts & {"marks", "walk"}
     assert guide.all_located()  # what decides is another chapter's
     assert guide.locate([blobs[0][0]])[0].kind in ("a", "b")
     assert guide.about["settings"]["marks"] is False

@@ -22,7 +22,7 @@ pytest.importorskip("fieldguide.chapters.marks")
 def flat_guide(blobs, build_once):
     """A guide whose key has no couplets."""
     collection = Collection.from_arrays(*blobs, name="shapes")
-    return build_once("flat", collection, features="color", key="ova", n_jobs=1)
+    return build_once("coloured", collection, features="color", key="ova", n_jobs=1)
 
 
 def type_in(guide, *lines, options=()):

@@ -197,14 +197,14 @@ def test_a_named_branch_is_a_kind(edited, rebuild):
 def test_a_branch_of_a_guide_without_labels_becomes_a_kind(blobs, tmp_path):
     collection = Collection.from_arrays(blobs[0], name="shapes")
     guide = Guide.build(collection, tmp_path, **QUICK)
-    assert guide.kinds == ()
+    assert guide.about["kinds_from"] == "branches"
     first, second = guide.branches[0].children[:2]
     guide.edits.add("name", f"branch:{first}", "one thing")
     guide.edits.add("name", f"branch:{second}", "another")
-    assert {kind.name for kind in guide.kinds} == {"one thing", "another"}
+    assert {"one thing", "another"} <= {kind.name for kind in guide.kinds}
     assert all_pages(guide)
     built = Guide.build(collection, tmp_path, **QUICK)
-    assert built.about["n_kinds"] == 2
+    assert {"one thing", "another"} <= {kind.name for kind in built.kinds}
     assert built.identify([blobs[0][0]])[0].kinds
 
 

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import time
+from functools import partial
 
 from PIL import Image
 
@@ -18,6 +19,8 @@ def _start(folder, out, log):
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # A job in the background of a shell ignores Ctrl-C, and so would what it starts.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
 
 

@@ -90,6 +90,8 @@ class Network:
     """
 
     def __init__(self, embedder: str | os.PathLike | None = None) -> None:
+        if not isinstance(embedder, str | os.PathLike | None):
+            raise EmbedderError(f"embedder must be the path of an ONNX file; got {embedder!r}.")
         graph = builtin_graph() if embedder is None else _read_graph(Path(embedder))
         self._session, self._cells = _open_session(graph, embedder), _efficientnet.CELLS
         self._head: Sequence[str] = _efficientnet.HEAD

@@ -337,6 +337,8 @@ class FeatureStack(ImageTransformer):
         check_number("FeatureStack", "quarters_weight", self.quarters_weight, 0.01, 100)
 
     def _check_opened(self) -> None:
+        if not isinstance(self.embedder, str | None):
+            raise InvalidArgument(f"embedder must be a path or None; got {self.embedder!r}.")
         parts = split_parts(self.parts)
         names = [name for name in parts if name in CLASSICAL]
         if (self.finder_ is not None) != any(part in SECOND for part in parts):

@@ -12,9 +12,11 @@ from scipy.special import softmax
 from fieldguide._parallel import map_in_order
 from fieldguide.features import FeatureStack, measure_subject, say_of_both
 from fieldguide.features.network import Network
+from fieldguide.features.stack import QUARTERS
+from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 
 CELLS = Path("out/bench/seen")
-VERSION = 2  # raise it when pictures are seen in another way
+VERSION = 3  # raise it when pictures are seen in another way
 N_JOBS = 2
 
 
@@ -27,6 +29,12 @@ class Seen(NamedTuple):
     probabilities: np.ndarray  # (n, 1000), by both looks
     seen: np.ndarray  # (n, n_words) of subjects
     first: np.ndarray  # (n, 1000), by the first look
+    quarters: np.ndarray  # the first of their columns, the one after the last, and their weight
+
+    def weigh_as(self, other: Seen) -> np.ndarray:
+        """Return the rows with quarters that count what they count in another collection."""
+        start, stop, weight = self.quarters
+        return reweigh(self.X, slice(int(start), int(stop)), weight, other.quarters[2])
 
 
 def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
@@ -52,9 +60,21 @@ def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
 
         parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
         X, probabilities, seen, first = (np.stack(part).astype(np.float32) for part in parts)
+        X, quarters = weigh_quarters(X, kinds, stack)
         CELLS.mkdir(parents=True, exist_ok=True)
-        np.savez(file, X=X, probabilities=probabilities, seen=seen, first=first)
+        np.savez(
+            file, X=X, probabilities=probabilities, seen=seen, first=first, quarters=quarters
+        )
     known = np.load(file)
     stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
-    arrays = (known[name] for name in ("X", "probabilities", "seen", "first"))
-    return Seen(kinds, stems, *arrays)
+    return Seen(kinds, stems, *(known[name] for name in Seen._fields[2:]))
+
+
+def weigh_quarters(
+    X: np.ndarray, kinds: list[str], stack: FeatureStack
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows with quarters that count what a guide of these kinds lets them, and how much."""
+    part, before = stack.split_columns(X.shape[1])[QUARTERS], stack.quarters_weight
+    drawn, y = draw_labelled(kinds, 0)
+    weight = choose_weight(X[drawn], part, before, y, seed=0)
+    return reweigh(X, part, before, weight), np.array([part.start, part.stop, weight])

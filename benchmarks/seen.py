@@ -62,9 +62,7 @@ def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
         X, probabilities, seen, first = (np.stack(part).astype(np.float32) for part in parts)
         X, quarters = weigh_quarters(X, kinds, stack)
         CELLS.mkdir(parents=True, exist_ok=True)
-        np.savez(
-            file, X=X, probabilities=probabilities, seen=seen, first=first, quarters=quarters
-        )
+        np.savez(file, X=X, probabilities=probabilities, seen=seen, first=first, quarters=quarters)
     known = np.load(file)
     stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
     return Seen(kinds, stems, *(known[name] for name in Seen._fields[2:]))

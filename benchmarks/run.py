@@ -9,6 +9,7 @@ shows nothing but that it runs.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -78,20 +79,20 @@ PROBLEMS = (
 )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=PROBLEMS)
     parser.add_argument("--tiny", action="store_true")
-    arguments = parser.parse_args()
-    for name in arguments.only:
+    given = parser.parse_args(arguments)
+    for name in given.only:
         problem = import_module(f"benchmarks.problems.{name}")
-        result = problem.run(arguments.data, tiny=arguments.tiny)
+        result = problem.run(given.data, tiny=given.tiny)
         if "skipped" in result:
             print(f"\n## {name}: skipped, {result['skipped']}")
             continue
-        save(arguments.out / f"{name}.json", {"machine": machine(), **result})
+        save(given.out / f"{name}.json", {"machine": machine(), **result})
         print(f"\n## {name}\n")
         print(problem.table(result), flush=True)
 

@@ -1,27 +1,29 @@
 """Every benchmark runs at a tiny size, so that none rots."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+import pytest
+from benchmarks.run import PROBLEMS, main
 
 
-def test_benchmarks_run(tmp_path):
-    command = [
-        sys.executable,
-        str(ROOT / "benchmarks" / "run.py"),
-        "--tiny",
-        "--out",
-        str(tmp_path),
-    ]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert "words: skipped, it needs --data" in result.stdout
-    tree = json.loads((tmp_path / "tree.json").read_text())
-    assert tree["machine"]["blas"]
-    for row in tree["rows"]:
-        assert abs(row["sum of heights, ours over theirs"] - 1) < 0.1
-    memory = json.loads((tmp_path / "memory.json").read_text())["peak_mb"]
-    assert all(mb > 50 for mb in memory.values())
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """Where what several benchmarks see of a collection is kept."""
+    return tmp_path_factory.mktemp("benchmarks")
+
+
+@pytest.mark.filterwarnings("default")  # tiny problems are too small for some methods
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_benchmark_runs(name, home, monkeypatch, capsys):
+    monkeypatch.chdir(home)
+    main(["--tiny", "--out", str(home), "--only", name])
+    printed = capsys.readouterr().out
+    if printed.startswith(f"\n## {name}: skipped, "):
+        pytest.skip(printed.strip())
+    assert f"## {name}\n\n" in printed
+    result = json.loads((home / f"{name}.json").read_text())
+    assert result["machine"]["blas"]
+    if name == "tree":
+        assert all(abs(row["sum of heights, ours over theirs"] - 1) < 0.1 for row in result["rows"])
+    if name == "memory":
+        assert all(mb > 50 for mb in result["peak_mb"].values())

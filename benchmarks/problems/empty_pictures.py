@@ -25,7 +25,7 @@ N_KNOWN, N_NEW, LEAST = 300, 300, 0.25
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     if data is None or not (data / "cub200" / "images.csv").exists():
-        return {"skipped": "needs --data DIR with cub200/ in it"}
+        return {"skipped": "it needs --data with cub200"}
     with (data / "cub200" / "images.csv").open() as file:
         listed = list(csv.DictReader(file))
     n_known, n_new = (100, 4) if tiny else (N_KNOWN, N_NEW)

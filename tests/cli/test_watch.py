@@ -36,7 +36,7 @@ def test_new_pictures_come_into_the_guide(blobs, tmp_path):
     folder.mkdir()
     for i, image in enumerate(blobs[0][:3]):
         Image.fromarray(image).save(folder / f"{i}.png")
-    Guide.build(folder, out, features="deep", marks=False, n_jobs=1)
+    Guide.build(folder, out, features="deep", marks=False, places=False, n_jobs=1)
     log = tmp_path / "log"
     process = _start(folder, out, log)
     try:

@@ -133,7 +133,7 @@ def test_labels_are_said_to_be_labels(small_guide, blobs):
 )
 def test_too_few_pictures_have_no_kinds_and_it_is_said(blobs, tmp_path, n, why):
     collection = Collection.from_arrays(blobs[0][:n])
-    guide = Guide.build(collection, tmp_path / "guide", marks=False, **SETTINGS)
+    guide = Guide.build(collection, tmp_path / "guide", marks=False, places=False, **SETTINGS)
     assert (guide.kinds, guide.about["kinds_from"]) == ((), None)
     assert why in guide.about["kinds_because"]
     (answer,) = guide.identify(blobs[0][:1])
@@ -151,7 +151,7 @@ def test_what_the_owner_names_stands_beside_what_is_found(unlabelled, blobs, tmp
     members = sorted(guide.members(kind=first.name))
     guide.edits.add("name", f"branch:{guide.find_kind_branch(first.name)}", "round things")
     collection = Collection.from_arrays(blobs[0], name="shapes")
-    again = Guide.build(collection, out, marks=False, **SETTINGS)
+    again = Guide.build(collection, out, marks=False, places=False, **SETTINGS)
     assert sorted(again.members(kind="round things")) == members
     assert {kind.name for kind in again.kinds} == {"round things", *(k.name for k in others)}
     assert again.about["kinds_from"] == "branches"
@@ -162,7 +162,7 @@ def test_pictures_without_labels_can_be_added(blobs, tmp_path):
     from PIL import Image
 
     out = tmp_path / "guide"
-    Guide.build(Collection.from_arrays(blobs[0][:20]), out, marks=False, **SETTINGS)
+    Guide.build(Collection.from_arrays(blobs[0][:20]), out, marks=False, places=False, **SETTINGS)
     more = tmp_path / "more"
     more.mkdir()
     for i, image in enumerate(blobs[0][20:]):

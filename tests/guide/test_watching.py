@@ -101,7 +101,7 @@ def folder(blobs, tmp_path):
 def test_a_guide_knows_whether_it_is_that_of_a_folder(folder, tmp_path):
     out = tmp_path / "guide"
     assert not is_guide_of(out, Collection.from_folder(folder))
-    settings = Settings(features="deep", marks=False, n_jobs=1)
+    settings = Settings(features="deep", marks=False, places=False, n_jobs=1)
     build_guide(Collection.from_folder(folder), out, settings, lambda *_: None)
     assert is_guide_of(out, Collection.from_folder(folder))
     (folder / "0.png").rename(folder / "new.png")

@@ -102,7 +102,7 @@ def test_every_edit_undo_and_a_rebuild(page, address, folder, blobs):
     assert "disc" not in guide.overlay.aliases
 
     collection = Collection.from_arrays(*blobs, name="shapes")
-    quick = {"key": "ova", "features": "deep", "marks": False, "n_jobs": 1}
+    quick = {"key": "ova", "features": "deep", "marks": False, "places": False, "n_jobs": 1}
     built = Guide.build(collection, folder, **quick)
     kinds = {kind.name: kind.count for kind in built.kinds}
     assert kinds == {"ring": 7, "rungs": 8, "square": 9}

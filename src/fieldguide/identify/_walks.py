@@ -1,8 +1,10 @@
 """Compiled walks through decision graphs, one row at a time.
 
-A margin is the product of a row of ``coef`` with a row of X (``width`` columns, float32), or, with
-``width`` 0, the number that stands in X already: X is then the matrix of all margins. Every row
-takes the same code whatever the number of rows, so that single rows and batches agree.
+A margin is the product of a row of ``coef`` with the values of a row (``width`` columns, float32),
+or, with ``width`` 0, a number that is known already. Every row takes the same code whatever the
+number of rows, so that single rows and batches agree; and the same compiled code, whichever of the
+two there is. Counters begin as ``np.int64(0)``: a plain 0 would be a type of its own, and every
+function that takes it would be compiled twice.
 
 Searches keep a heap of *entries*: node j is entry j, leaf l is entry n_nodes + l. What they note
 of an entry or class is put back when the row is done, so that a row costs what it visits.
@@ -32,8 +34,22 @@ if hasattr(DefaultOptions, "_nrt"):  # not a public option of numba: without it,
     _UNCOUNTED["_nrt"] = False
 
 
+class Rows(NamedTuple):
+    """Rows as the searches read them: their values, or the margins of all functions."""
+
+    values: np.ndarray  # (n, width) float32
+    margins: np.ndarray  # (n, n_functions) float64, or (n, 0)
+
+
+class _Row(NamedTuple):
+    """One of them."""
+
+    values: np.ndarray
+    margins: np.ndarray
+
+
 class Source(NamedTuple):
-    """Where margins come from: functions, or with ``width`` 0 a row that holds them."""
+    """Where margins come from: functions, or with ``width`` 0 the rows themselves."""
 
     width: int
     coef: np.ndarray  # (n_functions, width) float32
@@ -102,21 +118,21 @@ def walk_one(x, coef, intercept, left, right):
     """Return the leaf of one row of linear functions; there is at least one. O(depth · width)."""
     node = np.int32(0)
     while node >= 0:
-        is_right = _margin(x, x.shape[0], coef, intercept, node) > 0
+        is_right = _apply(x, coef, intercept, node) > 0
         node = right[node] if is_right else left[node]
     return -1 - node
 
 
 @jit
-def walk_rows(X, source, links, root, leaf, n_asked):
+def walk_rows(rows, source, links, root, leaf, n_asked):
     """Write every row's leaf below a root and the number of decisions. O(n · depth · width).
 
     Rows go down a few at a time: the processor takes up the product of the next one while it
     waits for the last one's sum. Measured 1.1 to 1.3 times as fast as one after the other.
     """
-    coef, intercept, width = source.coef, source.intercept, source.width
-    for start in range(0, X.shape[0], _ABREAST):
-        end = min(start + _ABREAST, X.shape[0])
+    n = rows.values.shape[0]
+    for start in range(0, n, _ABREAST):
+        end = min(start + _ABREAST, n)
         leaf[start:end] = root
         n_asked[start:end] = 0
         is_open = root >= 0
@@ -125,7 +141,7 @@ def walk_rows(X, source, links, root, leaf, n_asked):
             for i in range(start, end):
                 node = leaf[i]
                 if node >= 0:
-                    is_right = _margin(X[i], width, coef, intercept, node) > 0
+                    is_right = _margin(_Row(rows.values[i], rows.margins[i]), source, node) > 0
                     leaf[i] = links.right[node] if is_right else links.left[node]
                     n_asked[i] += 1
                     is_open |= leaf[i] >= 0
@@ -134,18 +150,18 @@ def walk_rows(X, source, links, root, leaf, n_asked):
 
 
 @jit
-def list_paths(X, source, links, root, ends, nodes):
+def list_paths(rows, source, links, root, ends, nodes):
     """Write the nodes on the way of each row from a root to nodes[ends[i] : ends[i + 1]]."""
-    for i in range(X.shape[0]):
+    for i in range(rows.values.shape[0]):
         node = root
         for step in range(ends[i], ends[i + 1]):
             nodes[step] = node
-            is_right = _margin(X[i], source.width, source.coef, source.intercept, node) > 0
+            is_right = _margin(_Row(rows.values[i], rows.margins[i]), source, node) > 0
             node = links.right[node] if is_right else links.left[node]
 
 
 @jit
-def best_first_rows(X, source, links, budget, keep_nodes, leaf, n_asked, rest, ends, node_ends):
+def best_first_rows(rows, source, links, budget, keep_nodes, leaf, n_asked, rest, ends, node_ends):
     """Write the first leaf of the class with most mass, and what the search saw of each row.
 
     ``leaf``, ``n_asked`` and ``rest`` are (n,), the two ``ends`` (n + 1,). Returns the classes and
@@ -154,13 +170,20 @@ def best_first_rows(X, source, links, budget, keep_nodes, leaf, n_asked, rest, e
     """
     heap, asked, found = _allocate(links)
     waiting = np.zeros(heap.entries.shape[0])
-    n = X.shape[0]
+    n = rows.values.shape[0]
     classes, masses = np.empty(4 * n, dtype=np.int32), np.empty(4 * n)
     nodes = np.empty(16 * n if keep_nodes else 0, dtype=np.int32)
     ends[0] = node_ends[0] = 0
     for i in range(n):
         lead, n_found, n_known, rest[i] = _search_mass(
-            X[i], source, links, budget, heap, waiting, asked, found
+            _Row(rows.values[i], rows.margins[i]),
+            source,
+            links,
+            budget,
+            heap,
+            waiting,
+            asked,
+            found,
         )
         leaf[i], n_asked[i] = found.leaf[lead], n_known
         start, ends[i + 1] = ends[i], ends[i] + n_found
@@ -180,12 +203,13 @@ def best_first_rows(X, source, links, budget, keep_nodes, leaf, n_asked, rest, e
 
 @jit
 def shortlist_rows(
-    X, source, links, F, flat, reach, tolerance, max_classes, budget, keep_nodes,
+    rows, source, links, flat_rows, flat, reach, tolerance, max_classes, budget, keep_nodes,
     leaf, n_asked, n_flat, rest, ends, node_ends,
 ):  # fmt: skip
     """Write the first leaf of the class that its shortlist prefers, for each row.
 
-    ``F`` and ``flat`` give the functions of the classes as X and ``source`` those of the nodes.
+    ``flat_rows`` and ``flat`` give the functions of the classes as ``rows`` and ``source`` those of
+    the nodes.
     Returns classes and masses between ``ends``, those of the list first; margins, of the first
     ``n_flat`` of them; and the nodes between ``node_ends``. Classes with some mass that are not on
     the list follow it.
@@ -193,14 +217,14 @@ def shortlist_rows(
     heap, asked, found = _allocate(links)
     touched = np.empty(heap.entries.shape[0], dtype=np.int32)
     score = np.empty(links.n_classes, dtype=np.float32)
-    n = X.shape[0]
+    n = rows.values.shape[0]
     classes, masses, margins = np.empty(4 * n, dtype=np.int32), np.empty(4 * n), np.empty(4 * n)
     nodes = np.empty(16 * n if keep_nodes else 0, dtype=np.int32)
     ends[0] = node_ends[0] = 0
     for i in range(n):
         n_listed, n_found, n_known, rest[i] = _make_list(
-            X[i], source, links, reach, tolerance, max_classes, budget, True,
-            heap, touched, score, asked, found,
+            _Row(rows.values[i], rows.margins[i]), source, links, reach, tolerance, max_classes,
+            budget, True, heap, touched, score, asked, found,
         )  # fmt: skip
         start, ends[i + 1] = ends[i], ends[i] + n_found
         classes, masses = _grow(classes, ends[i + 1]), _grow(masses, ends[i + 1])
@@ -208,7 +232,13 @@ def shortlist_rows(
         for r in range(n_found):
             classes[start + r] = found.classes[r]
             masses[start + r] = found.mass[found.classes[r]]
-        best = _decide(F[i], flat, found, n_listed, margins[start : ends[i + 1]])
+        best = _decide(
+            _Row(flat_rows.values[i], flat_rows.margins[i]),
+            flat,
+            found,
+            n_listed,
+            margins[start : ends[i + 1]],
+        )
         leaf[i], n_asked[i] = found.leaf[best], n_known
         n_flat[i] = n_listed if n_listed > 1 else 0
         node_ends[i + 1] = node_ends[i]
@@ -232,11 +262,11 @@ def answer_by_shortlist(X, source, links, flat, reach, tolerance, max_classes, b
     touched = np.empty(heap.entries.shape[0], dtype=np.int32)
     score = np.empty(links.n_classes, dtype=np.float32)
     margins = np.empty(links.n_classes)
-    x = np.empty(X.shape[1], dtype=X.dtype)
+    x = _Row(np.empty(X.shape[1], dtype=np.float32), np.empty(0))
     for i in range(X.shape[0]):
         # Arrays made here are aligned and rows of X seldom: measured, a tenth of the time.
         for j in range(X.shape[1]):
-            x[j] = X[i, j]
+            x.values[j] = X[i, j]
         n_listed, n_found, n_known, _ = _make_list(
             x, source, links, reach, tolerance, max_classes, budget, False,
             heap, touched, score, asked, found,
@@ -256,7 +286,7 @@ def _make_list(
     elsewhere the leaves that were reached. Returns how many classes are on it, how many were
     found, how many nodes were asked, and the mass that was not found.
     """
-    n_known, n_found, total, n_roots = 0, 0, 0.0, links.roots.shape[0]
+    n_known, n_found, total, n_roots = np.int64(0), np.int64(0), 0.0, links.roots.shape[0]
     if links.precision.shape[0] == 0:
         for t in range(n_roots):
             room = max(max_classes * (t + 1) // n_roots, 1)  # no tree fills the list alone
@@ -300,10 +330,10 @@ def _gather_evidence(
         is_right = asked.logit[entry] > 0
         entry = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
     n_found = _reach(links.leaf_class[entry - n_nodes], entry - n_nodes, 1.0, found, n_found)
-    least, size, n_touched, clock = -reach, 0, 0, 0
+    least, size, n_touched, clock = -reach, np.int64(0), np.int64(0), np.int64(0)
     rank = 0.0  # of the node's likelier child, from the leaf upwards
     for r in range(n_known - 1, first - 1, -1):
-        node = asked.nodes[r]
+        node = np.int64(asked.nodes[r])
         z = asked.logit[node]
         if rank - abs(z) > least and n_known != budget:
             child = _entry(links.left[node] if z > 0 else links.right[node], n_nodes)
@@ -401,18 +431,23 @@ def _decide(x, flat, found, n_found, margins):
     if n_found > 1:
         for r in range(n_found):
             k = found.classes[r]
-            margins[r] = _margin(x, flat.width, flat.coef, flat.intercept, k)
+            margins[r] = _margin(x, flat, k)
             if margins[r] > largest or (margins[r] == largest and k < best):
                 best, largest = k, margins[r]
     return best
 
 
 @_inner
-def _margin(x, width, coef, intercept, j):
+def _margin(x, source, j):
     """Return function j at the row x. O(width)."""
-    if width > 0:
-        return x.dtype.type(_dot(coef[j], x) + intercept[j])
-    return x[j]
+    if source.width > 0:
+        return float(_apply(x.values, source.coef, source.intercept, j))
+    return x.margins[j]
+
+
+@_inner
+def _apply(values, coef, intercept, j):
+    return np.float32(_dot(coef[j], values) + intercept[j])
 
 
 @_inner
@@ -423,7 +458,7 @@ def _search_mass(x, source, links, budget, heap, waiting, asked, found):
     many classes were reached and how many nodes asked, and the mass that is left.
     """
     n_nodes, n_roots = links.left.shape[0], links.roots.shape[0]
-    size = clock = n_known = n_found = n_again = 0
+    size = clock = n_known = n_found = n_again = np.int64(0)
     for t in range(n_roots - 1, 0, -1):
         entry = _entry(links.roots[t], n_nodes)
         waiting[entry] = 1.0 / n_roots
@@ -502,10 +537,10 @@ def _search_near(
     this tree and those before, and the mass of the paths to them.
     """
     n_nodes, share = links.left.shape[0], 1.0 / links.roots.shape[0]
-    entry, log_p, size, clock = _entry(root, n_nodes), 0.0, 0, 0
+    entry, log_p, size, clock = _entry(root, n_nodes), 0.0, np.int64(0), np.int64(0)
     heap.place[entry] = _CLOSED
     touched[0] = entry
-    n_touched = 1
+    n_touched = np.int64(1)
     total, least = 0.0, -np.inf
     while True:
         is_spent = entry < n_nodes and n_known == budget
@@ -591,8 +626,7 @@ def _ask(x, source, links, node, asked, n_known):
     """Note the log-odds of the right side at a node, once; return how many nodes are known."""
     if asked.is_known[node]:
         return n_known
-    margin = _margin(x, source.width, source.coef, source.intercept, node)
-    z = float(margin) * float(links.scale[node])
+    z = _margin(x, source, node) * float(links.scale[node])
     asked.logit[node] = 0.0 if math.isnan(z) else z  # products that overflowed say nothing
     asked.is_known[node] = True
     asked.nodes[n_known] = node
@@ -631,7 +665,7 @@ def _reach(k, leaf, mass, found, n_found):
 
 @_inner
 def _entry(child, n_nodes):
-    return child if child >= 0 else n_nodes - 1 - child
+    return np.int64(child if child >= 0 else n_nodes - 1 - child)
 
 
 @_inner
@@ -684,7 +718,7 @@ def _is_next(heap, size, entry, priority):
 @_inner
 def _pop(heap, size, state):
     """Take the first of ``size`` entries out of the heap, and leave ``state`` as its place."""
-    entry = heap.entries[0]
+    entry = np.int64(heap.entries[0])
     heap.place[entry] = state
     if size > 1:
         heap.entries[0] = heap.entries[size - 1]

@@ -84,9 +84,10 @@ def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) 
     functions, links = node_functions(graph), read_links(graph)
 
     def search(rows: Any) -> tuple[np.ndarray, ...]:
+        n = rows.shape[0]
+        leaves, n_asked = np.empty((2, len(graph.roots), n), dtype=np.int32)
+        used = csr_array((n, graph.n_nodes), dtype=bool)
         rows, source = look(functions, rows, n_jobs)
-        leaves, n_asked = np.empty((2, len(graph.roots), rows.shape[0]), dtype=np.int32)
-        used = csr_array((rows.shape[0], graph.n_nodes), dtype=bool)
         for t, root in enumerate(graph.roots):
             _walks.walk_rows(rows, source, links, root, leaves[t], n_asked[t])
             if paths:
@@ -218,13 +219,15 @@ def shortlist(
         leaf, n_asked, n_flat = np.empty((3, n), dtype=np.int32)
         ends, node_ends = np.empty((2, n + 1), dtype=np.int64)
         rest = np.empty(n)
-        X_nodes, source = look(functions, rows, n_jobs)
+        at_nodes, source = look(functions, rows, n_jobs)
         if flat is None:
-            X_flat, flat_source = np.ascontiguousarray(X_nodes[:, graph.n_nodes :]), source
+            own = np.ascontiguousarray(at_nodes.margins[:, graph.n_nodes :])
+            at_classes, flat_source = at_nodes._replace(margins=own), source
         else:
-            X_flat, flat_source = look(flat, rows, n_jobs)
+            at_classes, flat_source = look(flat, rows, n_jobs)
         classes, masses, margins, nodes = _walks.shortlist_rows(
-            *(X_nodes, source, links, X_flat, flat_source, reach, tolerance, most, limit, paths),
+            *(at_nodes, source, links, at_classes, flat_source),
+            *(reach, tolerance, most, limit, paths),
             *(leaf, n_asked, n_flat, rest, ends, node_ends),
         )
         end = ends[-1]
@@ -379,17 +382,17 @@ def class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, 
     return functions, None
 
 
-def look(functions: Functions, rows: Any, n_jobs: int) -> tuple[np.ndarray, _walks.Source]:
+def look(functions: Functions, rows: Any, n_jobs: int) -> tuple[_walks.Rows, _walks.Source]:
     """Return what the compiled loops read: the rows and functions, or margins of all functions."""
+    n = rows.shape[0]
     if _is_direct(functions, rows):
         coef, intercept = (np.ascontiguousarray(a, dtype=np.float32) for a in functions[:2])
-        return np.ascontiguousarray(rows, dtype=np.float32), _walks.Source(
-            functions.n_features, coef, intercept
-        )
-    margins = functions.evaluate(rows, n_jobs)
-    return np.ascontiguousarray(margins, dtype=np.float64), _walks.Source(
-        0, _NO_COEF, _NO_INTERCEPT
-    )
+        values = np.ascontiguousarray(rows, dtype=np.float32)
+        known = _walks.Rows(values, np.empty((n, 0)))
+        return known, _walks.Source(functions.n_features, coef, intercept)
+    margins = np.ascontiguousarray(functions.evaluate(rows, n_jobs), dtype=np.float64)
+    known = _walks.Rows(np.empty((n, 0), np.float32), margins)
+    return known, _walks.Source(0, _NO_COEF, _NO_INTERCEPT)
 
 
 def _is_direct(functions: Functions | None, X: Any) -> bool:

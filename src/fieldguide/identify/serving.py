@@ -68,7 +68,8 @@ class FastWalker:
             return self.classes[[self.best(X[0])]]
         leaf, n_asked = np.empty((2, len(X)), dtype=np.int32)
         links = self._links
-        _walks.walk_rows(X, self._source, links, links.roots[0], leaf, n_asked)
+        rows = _walks.Rows(X, np.empty((len(X), 0)))
+        _walks.walk_rows(rows, self._source, links, links.roots[0], leaf, n_asked)
         return self.classes[links.leaf_class[leaf]]
 
 

@@ -24,7 +24,13 @@ def test_pictures_that_are_known_are_not_read_again(blobs, tmp_path, monkeypatch
         Image.fromarray(images[i]).save(path)
 
     def build():
-        settings = {"features": "color", "key": "ova", "marks": False, "tree": "agglomerative"}
+        settings = {
+            "features": "color",
+            "key": "ova",
+            "marks": False,
+            "places": False,
+            "tree": "agglomerative",
+        }
         guide = Guide.build(tmp_path / "pictures", tmp_path / "guide", n_jobs=1, **settings)
         return guide, guide._models.part("check").small
 

@@ -25,9 +25,9 @@ def export(
         typer.Option(
             "--format",
             help="'site' (the pages), 'csv', 'parquet', 'imagefolder' or 'croissant' (specimens), "
-            "'newick' or 'nexus' (the tree), 'coco' (subjects and places), 'characters' (kinds by "
-            "words), 'darwin-core' or 'camtrap-dp' (occurrences), 'onnx' (network and key), 'book' "
-            "(a guide to print).",
+            "'newick' or 'nexus' (the tree), 'coco' (subjects and places), 'characters', 'lucid' "
+            "or 'sdd' (kinds by words), 'darwin-core' or 'camtrap-dp' (occurrences), 'onnx' "
+            "(network and key), 'book' (a guide to print).",
         ),
     ] = "site",
     images: Annotated[

@@ -12,8 +12,8 @@ from PIL import Image
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideError
-from fieldguide.exports.onnx_key import Operators, add_key
-from fieldguide.features.network import Network
+from fieldguide.exports.onnx_key import add_key
+from fieldguide.exports.onnx_operators import Operators
 from fieldguide.guide import Guide
 from fieldguide.identify import (
     AttentionTreeClassifier,
@@ -94,43 +94,65 @@ def test_a_key_without_such_a_form_is_refused(key, reason):
         add_key(Operators(), key, "rows")
 
 
-def test_the_whole_way_from_a_picture(flat_guide, blobs, export):
-    path = export(flat_guide, "onnx")
-    session = onnxruntime.InferenceSession(str(path))
-    network = Network()
-    pixels = np.stack([network.crop(Image.fromarray(255 - image)) for image in blobs[0]])
-    kinds, probability = session.run(["kind", "probability"], {"pixels": pixels})
-    said = flat_guide.identify([255 - image for image in blobs[0]])
-    assert kinds.tolist() == [answer.kinds[0].name for answer in said]
+def open_session(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # others may be at work on the same cores
+    return onnxruntime.InferenceSession(str(path), options)
+
+
+def run_picture(session, image):
+    kind, probability = session.run(["kind", "probability"], {"picture": np.asarray(image)})
+    return kind.item(), probability[0]
+
+
+@pytest.mark.parametrize("name", ["flat_guide", "small_guide"])
+def test_the_whole_way_from_a_picture(name, request, blobs, export):
+    guide = request.getfixturevalue(name)
+    assert (guide.stack is None) == (name == "flat_guide")  # the other looks twice
+    path = export(guide, "onnx")
+    session = open_session(path)
     names = json.loads(session.get_modelmeta().custom_metadata_map["kinds"])
-    ours = [[dict(answer.kinds)[name] for name in names] for answer in said]
-    np.testing.assert_allclose(probability, ours, atol=1e-4)
+    images = [255 - image for image in blobs[0][::3]]
+    images += [
+        np.repeat(blobs[0][0], 5, axis=1),
+        blobs[0][9][:40],
+        np.full((30, 50, 3), 7, np.uint8),
+    ]
+    for image in images:
+        kind, probability = run_picture(session, image)
+        said = guide.look(image).kinds
+        assert kind == said[0].name
+        ours = [dict(said)[name] for name in names]
+        np.testing.assert_allclose(probability, ours, atol=1e-4)
 
 
-def test_a_guide_that_looks_twice_is_refused(guide, export):
-    with pytest.raises(FieldguideError, match="build one with --features deep"):
-        export(guide, "onnx")
+def test_a_guide_with_other_features_is_refused(worded_guide, export):
+    with pytest.raises(FieldguideError, match="by words, color too; build one with --features"):
+        export(worded_guide, "onnx")
 
 
 @pytest.mark.slow
-def test_a_thousand_pictures(export, tmp_path):
+@pytest.mark.parametrize(("features", "key"), [("deep", "relaxed"), ("looks", "attention")])
+def test_a_thousand_pictures(export, tmp_path, features, key):
     drawn = load_specimens(n_per_kind=10, size_px=160)
     kinds = [drawn.target_names[k] for k in drawn.target]
     collection = Collection.from_arrays(drawn.images, kinds, name="drawn specimens")
-    settings = {"features": "deep", "key": "relaxed", "tree": "agglomerative"}
+    settings = {"features": features, "key": key, "tree": "agglomerative"}
     settings |= {"marks": False, "places": False}
     guide = Guide.build(collection, tmp_path / "guide", n_jobs=1, **settings)
-    session = onnxruntime.InferenceSession(str(export(guide, "onnx")))
-    network, new = Network(), load_specimens(n_per_kind=32, size_px=160, random_state=1).images
+    session = open_session(export(guide, "onnx"))
+    new = load_specimens(n_per_kind=32, size_px=160, random_state=1).images
     assert len(new) >= 1000
-    largest = 0.0
-    for start in range(0, len(new), 64):
-        images = [Image.fromarray(image) for image in new[start : start + 64]]
-        pixels = np.stack([network.crop(image) for image in images])
-        names, probability = session.run(["kind", "probability"], {"pixels": pixels})
-        sightings = [guide.look(image) for image in images]
-        assert names.tolist() == [sighting.kinds[0].name for sighting in sightings]
-        ours = [sighting.kinds[0].probability for sighting in sightings]
-        largest = max(largest, np.abs(probability.max(axis=1) - ours).max())
-    print(f"{len(new)} pictures: equal kinds, probabilities within {largest:.1e}")
+    rng, largest, n_other = np.random.default_rng(0), 0.0, 0
+    for image in new:
+        # Of other shapes and sizes: rows and columns are cut away, and some are enlarged.
+        height, width = rng.integers(100, 161, 2)
+        cut = Image.fromarray(image[:height, :width])
+        cut = cut.resize((cut.width * 3, cut.height * 3)) if rng.random() < 0.2 else cut
+        kind, probability = run_picture(session, cut)
+        ours = guide.look(cut).kinds[0]
+        n_other += kind != ours.name
+        largest = max(largest, abs(probability.max() - ours.probability))
+    print(f"{features}, {key}: {len(new)} pictures: {n_other} other kinds, within {largest:.1e}")
+    assert n_other == 0
     assert largest < 1e-4

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from PIL import Image
 from fieldguide._csv import restore_cell
 from fieldguide.errors import FieldguideError
 from fieldguide.exports import camtrap_dp, darwin_core
+from fieldguide.exports.sdd import NAMESPACE
 from fieldguide.exports.specimen_rows import SpecimenRow
 
 
@@ -37,7 +39,7 @@ def test_no_name_is_run_by_a_spreadsheet(make_stand_in, export):
     names = ["=1+1", "+cmd", "-2", "@sum", "plain"]
     places = [(name, (f"={name}",), (40, 30), f"{name}/{i}.jpg") for i, name in enumerate(names)]
     odd = make_stand_in(places)
-    for form in ("csv", "characters"):
+    for form in ("csv", "characters", "lucid"):
         path = export(odd, form)
         with open(path, encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
@@ -123,9 +125,70 @@ def test_characters_count_the_specimens(guide, export):
             assert float(row[word]) == pytest.approx(share, abs=1e-4)
 
 
-def test_characters_need_kinds(plain_guide, export):
+@pytest.mark.parametrize("name", ["characters", "lucid", "sdd"])
+def test_characters_need_kinds(plain_guide, export, name):
     with pytest.raises(FieldguideError, match="has no kinds"):
-        export(plain_guide, "characters")
+        export(plain_guide, name)
+
+
+def read_shares(path):
+    return {
+        (row["kind"], word): float(share)
+        for row in read_csv(path)
+        for word, share in row.items()
+        if word not in ("kind", "specimens")
+    }
+
+
+def score_share(share):
+    return 0 if share == 0 else 1 if share > 0.25 else 2
+
+
+def test_lucid_scores_each_state_of_each_kind(guide, export):
+    shares = read_shares(export(guide, "characters"))
+    rows = read_csv(export(guide, "lucid"))
+    scored = {
+        (kind, row[""].partition(":")[2]): int(score)
+        for row in rows
+        for kind, score in row.items()
+        if kind
+    }
+    assert all(row[""].count(":") == 1 for row in rows)
+    assert scored == {
+        (guide.shown_name(kind), word): score_share(share) for (kind, word), share in shares.items()
+    }
+    assert set(scored.values()) == {0, 1, 2}
+
+
+def test_sdd_lists_the_states_of_each_kind(make_stand_in, export):
+    places = [("a<b", ("x", "red & wet"), (40, 30), f"{i}.jpg") for i in range(5)]
+    places += [("a<b", ("x", "odd\x01: one"), (40, 30), "5.jpg"), ("c", ("x",), (40, 30), "6.jpg")]
+    root = ElementTree.parse(export(make_stand_in(places), "sdd")).getroot()
+    space = {"s": NAMESPACE}
+
+    def name_all(path):
+        return {
+            node.get("id"): node.findtext("s:Representation/s:Label", namespaces=space)
+            for node in root.iterfind(path, space)
+        }
+
+    kinds, words = name_all(".//s:TaxonNames/s:TaxonName"), name_all(".//s:StateDefinition")
+    assert set(kinds.values()) == {"a<b", "c"}
+    assert set(words.values()) == {"x", "red & wet", "odd\ufffd: one"}
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    assert len(ids) == len(set(ids))
+    assert {node.get("ref") for node in root.iter() if node.get("ref")} <= set(ids)
+    told = {}
+    for description in root.iterfind(".//s:CodedDescription", space):
+        kind = kinds[description.find("s:Scope/s:TaxonName", space).get("ref")]
+        for state in description.iterfind(".//s:State", space):
+            told[kind, words[state.get("ref")]] = "rare" if len(state) else "common"
+    assert told == {
+        ("a<b", "x"): "common",
+        ("a<b", "red & wet"): "common",
+        ("a<b", "odd\ufffd: one"): "rare",
+        ("c", "x"): "common",
+    }
 
 
 def test_darwin_core_has_terms_of_the_standard(guide, export):

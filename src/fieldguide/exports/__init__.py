@@ -32,6 +32,8 @@ FORMATS = {
     "nexus": Format("nexus", "the same tree with its list of taxa", ".nex"),
     "coco": Format("coco", "boxes of subjects and outlines of places", ".json"),
     "characters": Format("characters", "how many of each kind show each word", ".csv"),
+    "lucid": Format("lucid_csv", "kinds and words as the Lucid Builder imports them", ".csv"),
+    "sdd": Format("sdd", "the same as SDD, a standard for descriptions of kinds", ".xml"),
     "darwin-core": Format("darwin_core", "an occurrence for each specimen", ".csv"),
     "onnx": Format("onnx_model", "from a picture to its kind, with the key inside", ".onnx"),
     "book": Format("book", "a guide to print: cover, key, plates, index", ".html"),

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from fieldguide.errors import FieldguideError
+from fieldguide.exports.onnx_operators import Operators
 from fieldguide.identify import OneVsAllClassifier
 from fieldguide.identify.graph import MOST_LOGIT, DecisionGraph
 from fieldguide.identify.search import find_reach
@@ -25,49 +26,6 @@ from fieldguide.svm import LinearFunctions
 
 _NEAR, _FAINT = 1e-9, 12.0  # as confidence.py and _walks.py have them
 _MOST_PLACES = 2**22  # children × parents of a graph
-
-
-class Operators:
-    """Operators and constants that are added to an ONNX graph, one after the other."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add an operator; return the name of its output."""
-        from onnx import helper
-
-        name = f"fieldguide_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
-        return name
-
-    def constant(self, value: Any, dtype: Any = np.float64) -> str:
-        """Add a constant; return its name."""
-        from onnx import numpy_helper
-
-        name = f"fieldguide_constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
-        return name
-
-    def sum(self, x: str) -> str:
-        """Return the sum of each row, as a column."""
-        return self.add("ReduceSum", x, self.constant([1], np.int64), keepdims=1)
-
-    def largest(self, x: str) -> str:
-        """Return the largest value of each row, as a column."""
-        return self.add("ReduceMax", x, axes=[1], keepdims=1)
-
-    def cast(self, x: str, dtype: Any = np.float64) -> str:
-        """Return values of another type."""
-        from onnx import helper
-
-        return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-    def columns(self, x: str, start: int, end: int) -> str:
-        """Return some columns."""
-        places = (self.constant([value], np.int64) for value in (start, end, 1))
-        return self.add("Slice", x, *places)
 
 
 def add_key(to: Operators, key: Any, rows: str) -> tuple[str, str]:

@@ -1,9 +1,8 @@
-"""The whole way from a picture to its kind as one ONNX file: network, row, key.
+"""The whole way from a picture to its kind as one ONNX file: resizing, network, looks, key.
 
-Input ``pixels``: uint8 (n, 224, 224, 3), RGB: the middle square of the picture, seven eighths of
-its shorter side long, resized bicubically as :meth:`fieldguide.features.network.Network.crop` does.
-Outputs: ``kind`` (n,), the name; ``probability`` (n, n_kinds). The names of the kinds, in the order
-of the columns, are in the metadata of the model, under ``kinds``.
+Input ``picture``: uint8 (height, width, 3), upright RGB, of any size. Outputs: ``kind`` (1,), the
+name; ``probability`` (1, n_kinds). The names of the kinds, in the order of the columns, are in the
+metadata of the model, under ``kinds``.
 """
 
 import json
@@ -13,9 +12,13 @@ import numpy as np
 
 from fieldguide._files import write_bytes
 from fieldguide.errors import FieldguideError
-from fieldguide.exports.onnx_key import Operators, add_key
+from fieldguide.exports.onnx_key import add_key
+from fieldguide.exports.onnx_looks import add_row, open_picture
+from fieldguide.exports.onnx_operators import Operators
 from fieldguide.exports.order import Order
 from fieldguide.features.network import builtin_graph
+from fieldguide.features.stack import CLASSICAL, split_parts
+from fieldguide.guide import Guide
 
 
 def write(order: Order) -> Path:
@@ -28,35 +31,50 @@ def write(order: Order) -> Path:
         raise FieldguideError(
             "This guide has no key to export; build it from images of two kinds or more."
         )
-    settings = guide.about["settings"]
-    if settings["embedder"] is not None or settings["features"] != "deep":
-        raise FieldguideError(
-            "ONNX holds one look of the built-in network, and this guide compares pictures by "
-            f"{settings['embedder'] or settings['features']}; build one with --features deep for "
-            "it."
-        )
-    model = onnx.load_from_string(builtin_graph())
+    _check_rows(guide)
+    network = onnx.load_from_string(builtin_graph())
     to = Operators()
-    length = to.add("ReduceL2", "embedding", axes=[1], keepdims=1)
-    row = to.add("Div", "embedding", to.add("Max", length, to.constant(1e-12, np.float32)))
-    probability, answer = add_key(to, guide.key, row)
+    row = add_row(to, open_picture(to, "picture"), guide.stack, network)
+    probability, answer = add_key(to, guide.key, row.name)
     names = [str(name) for name in guide.key.classes_]
     listed = numpy_helper.from_array(np.array(names, dtype=object), "fieldguide_kinds")
     to.nodes += [
         helper.make_node("Gather", ["fieldguide_kinds", answer], ["kind"], axis=0),
         helper.make_node("Cast", [probability], ["probability"], to=TensorProto.FLOAT),
     ]
-    model.graph.node.extend(to.nodes)
-    model.graph.initializer.extend([*to.constants, listed])
-    del model.graph.output[:]
-    model.graph.output.extend(
+    used = {name for node in to.nodes for name in node.input}
+    weights = [each for each in network.graph.initializer if each.name in used]
+    graph = helper.make_graph(
+        to.nodes,
+        "fieldguide",
+        [helper.make_tensor_value_info("picture", TensorProto.UINT8, ["height", "width", 3])],
         [
-            helper.make_tensor_value_info("kind", TensorProto.STRING, ["n"]),
-            helper.make_tensor_value_info("probability", TensorProto.FLOAT, ["n", len(names)]),
-        ]
+            helper.make_tensor_value_info("kind", TensorProto.STRING, [1]),
+            helper.make_tensor_value_info("probability", TensorProto.FLOAT, [1, len(names)]),
+        ],
+        [*weights, *to.constants, listed],
+    )
+    model = helper.make_model(
+        graph, opset_imports=network.opset_import, ir_version=network.ir_version
     )
     said = {"kinds": json.dumps(names), "title": guide.title, "key": type(guide.key).__name__}
     helper.set_model_props(model, said)
     onnx.checker.check_model(model)
     write_bytes(order.target, model.SerializeToString())
     return order.target
+
+
+def _check_rows(guide: Guide) -> None:
+    """Refuse a guide that compares pictures by what has no form in ONNX."""
+    settings = guide.about["settings"]
+    if settings["embedder"] is not None:
+        raise FieldguideError(
+            f"ONNX holds the built-in network, and this guide has {settings['embedder']}; build "
+            "one without --embedder for it."
+        )
+    classical = [name for name in split_parts(settings["features"]) if name in CLASSICAL]
+    if classical:
+        raise FieldguideError(
+            f"ONNX holds looks of the network, and this guide compares pictures by "
+            f"{', '.join(classical)} too; build one with --features looks or deep for it."
+        )

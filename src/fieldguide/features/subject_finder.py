@@ -30,7 +30,7 @@ from fieldguide.features.network import Box
 _MIDDLE = 3 / 7  # of each side: the cells that are taken for the subject at first
 _SHRINK_FIRST, _SHRINK = 3.0, 1.0  # λ of the first round and of the others
 _CUT_FIT = 0.25  # of the largest score of a picture: the cells found, between two rounds
-_FINER = 6  # pixels of a mask for each cell
+FINER = 6  # pixels of a mask for each cell
 _LEAST_PIECE = 0.25  # of what the strongest piece holds: smaller ones are no second subject
 _MOST_PIECES = 4
 _POINT = 0.8  # of a cell: how far the scores are smoothed to find the strongest point
@@ -140,7 +140,7 @@ class SubjectFinder(Saved, BaseEstimator):
         scores = self.score_cells(cells)
         if not 0 < scores.max() < np.inf:
             return no_subject(*scores.shape)
-        finer = enlarge(scores, _FINER)
+        finer = enlarge(scores, FINER)
         pieces, n_pieces = ndimage.label(finer >= self.cut * finer.max())
         held = ndimage.sum_labels(finer, pieces, np.arange(1, n_pieces + 1))
         order = np.argsort(-held, kind="stable")[:_MOST_PIECES]
@@ -148,7 +148,7 @@ class SubjectFinder(Saved, BaseEstimator):
         where = ndimage.find_objects(pieces)
         boxes = tuple(_to_box(where[k], finer.shape) for k in kept)
         mask = pieces == order[0] + 1
-        smooth = np.where(mask, ndimage.gaussian_filter(finer, _POINT * _FINER, mode="nearest"), 0)
+        smooth = np.where(mask, ndimage.gaussian_filter(finer, _POINT * FINER, mode="nearest"), 0)
         y, x = np.unravel_index(smooth.argmax(), smooth.shape)
         point = (x + 0.5) / finer.shape[1], (y + 0.5) / finer.shape[0]
         ratio = self._contrast(scores) / self.usual_contrast_ if self.usual_contrast_ else 0.0
@@ -183,7 +183,7 @@ class SubjectFinder(Saved, BaseEstimator):
 def no_subject(n_rows: int, n_columns: int) -> Subject:
     """Return what is told of a picture in which nothing stands out."""
     scores = np.zeros((n_rows, n_columns), dtype=np.float32)
-    mask = np.zeros((n_rows * _FINER, n_columns * _FINER), dtype=bool)
+    mask = np.zeros((n_rows * FINER, n_columns * FINER), dtype=bool)
     return Subject(scores, mask, (0.0, 0.0, 1.0, 1.0), (0.5, 0.5), 0.0, ())
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from fieldguide._display import make_card
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.features import draw_words_plate
+from fieldguide.features import FeatureStack, draw_words_plate
 from fieldguide.guide import folder as files
 from fieldguide.guide.adding import add_to_guide
 from fieldguide.guide.answer import Answer
@@ -356,6 +356,11 @@ class Guide:
     def key(self) -> Any:
         """The fitted key, an estimator of :mod:`fieldguide.identify`; None without two kinds."""
         return self._models.key
+
+    @property
+    def stack(self) -> FeatureStack | None:
+        """What makes rows of pictures; None where they are the network's first look."""
+        return self._models.stack
 
     @cached_property
     def couplets(self) -> tuple[Couplet, ...]:

@@ -1,20 +1,13 @@
-"""Cells of the long benchmarks of attribute trees: saved when known, read when there."""
+"""Where the long benchmarks of attribute trees keep their cells."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-from fieldguide._files import write_json
+from benchmarks import cells
 
 CELLS = Path("out/bench/attribute_tree")
 
 
 def keep_cell(name: str, compute: Callable[[], dict]) -> dict:
     """Return the cell of this name, computed only where no file holds it."""
-    path = CELLS / f"{name}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    result = compute()
-    CELLS.mkdir(parents=True, exist_ok=True)
-    write_json(path, result)
-    return json.loads(path.read_text())
+    return cells.keep_cell(CELLS / f"{name}.json", compute)

@@ -3,52 +3,66 @@
 5 % of the labels, drawn at random, become another kind, drawn at random. The key has not seen a
 specimen when it judges it: probabilities are those of one-vs-all on five folds. Beside what a guide
 does with them and the nearest specimens: cleanlab, with the same labels and probabilities. The last
-row is a guide as it is, with the held-out answers of the key that it chooses.
+row is a guide as it is, with what it knows when it has chosen its key: one-vs-all's held-out
+answers.
 
 - at N: precision of the first N, where N labels were swapped (and so recall too);
 - list: precision, recall and length (in N) of what is listed without knowing N.
 
 Weights were chosen on seeds 100 to 102 of the same pictures, with other labels swapped; the seeds
-here are 0 to 2.
+here are 0 to 2. Each collection and seed is kept in ``out/bench/label_noise``.
 
     python benchmarks/run.py --only label_noise --data DIR
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.cells import keep_cell
 from benchmarks.peers import cleanlab_labels
 from benchmarks.problems.guide_tree import look_at_collections
+from benchmarks.seen import VERSION, Seen
 from fieldguide.chapters.check.labels import N_NEAR, HeldOutAnswers, doubt_labels
 from fieldguide.chapters.check.nearest import find_near
 from fieldguide.guide.key_choice import KEY_C
 from fieldguide.identify import OneVsAllClassifier, choose_key
 
 N_SEEDS, N_FOLDS, SHARE = 3, 5, 0.05
+CELLS = Path("out/bench/label_noise")
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     rows: list[dict[str, Any]] = []
     reason = cleanlab_labels.find_reason()
     for name, seen in look_at_collections(data, tiny=tiny).items():
-        near = find_near(seen.X, N_NEAR)
-        names, true = np.unique(seen.kinds, return_inverse=True)
         for seed in range(1 if tiny else N_SEEDS):
-            label = swap_labels(true, seed)
-            probability = hold_out(seen.X, label)
-            found = {"Fieldguide": list_doubts(label, read_rows(probability, label), near)}
-            if reason is None:
-                found |= ask_cleanlab(label, probability)
-            held_out = choose_key(seen.X, names[label], C=KEY_C).key.held_out_
-            said = HeldOutAnswers(held_out.answer, held_out.sure, held_out.own)
-            found["a guide as it is"] = list_doubts(label, said, near)
-            for way, (order, listed) in found.items():
-                figures = judge(label != true, order, listed)
-                rows.append({"data": name, "seed": seed, "way": way, **figures})
+            measure = partial(find_swapped, seen, seed, has_cleanlab=reason is None)
+            others = "with" if reason is None else "without"
+            cell = CELLS / f"{name}-{seed}-{others}-{VERSION}.json"
+            found = measure() if tiny else keep_cell(cell, measure)
+            rows += [{"data": name, "seed": seed, **row} for row in found]
     return {"rows": rows, "cleanlab": reason or "ran"}
+
+
+def find_swapped(seen: Seen, seed: int, *, has_cleanlab: bool) -> list[dict[str, Any]]:
+    """Return the figures of each way, for one collection with labels swapped."""
+    near = find_near(seen.X, N_NEAR)
+    names, true = np.unique(seen.kinds, return_inverse=True)
+    label = swap_labels(true, seed)
+    probability = hold_out(seen.X, label)
+    found = {"Fieldguide": list_doubts(label, read_rows(probability, label), near)}
+    if has_cleanlab:
+        found |= ask_cleanlab(label, probability)
+    judges = choose_key(seen.X, names[label], C=KEY_C).flat
+    assert judges is not None
+    assert judges.own is not None
+    said = HeldOutAnswers(judges.answer, judges.sure, judges.own)
+    found["a guide as it is"] = list_doubts(label, said, near)
+    return [{"way": way, **judge(label != true, *lists)} for way, lists in found.items()]
 
 
 def swap_labels(true: np.ndarray, seed: int) -> np.ndarray:

@@ -30,6 +30,7 @@ class Answers(NamedTuple):
     key: Any  # None with fewer than two kinds
     kinds: list[str | None]
     sure: list[float | None]
+    judges: HeldOut | None = None  # whose answers are asked whether labels are right
 
 
 def build(work: Workspace) -> None:
@@ -106,7 +107,7 @@ def train_key(
         probability = key.predict_proba(X[unlabelled])
         for i, row in zip(unlabelled, probability, strict=True):
             said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
-    return choice, said._replace(key=key)
+    return choice, said._replace(key=key, judges=choice.flat or held_out)
 
 
 def share_words(matrix: AttributeMatrix, rows: np.ndarray, y: np.ndarray) -> np.ndarray | None:

@@ -19,6 +19,7 @@ import numpy as np
 from fieldguide._check import check_seed
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.growing import AnyPlan
+from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.operating_points import OperatingPoint, choose_point
@@ -49,6 +50,7 @@ class Choice(NamedTuple):
     key: Any
     point: OperatingPoint | None  # None where no row could be held out
     tried: tuple[Tried, ...]
+    flat: HeldOut | None = None  # what one-vs-all says of the same rows, where that is known
 
 
 def choose_key(
@@ -139,7 +141,7 @@ def choose_key(
             train(attention, plan)
         else:
             tried.append(Tried(type(attention).__name__, (), way))
-    return Choice(*take(), tuple(tried))
+    return Choice(*take(), tuple(tried), flat.held_out_)
 
 
 def tell_points(key: Key) -> Choice:

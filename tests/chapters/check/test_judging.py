@@ -56,7 +56,7 @@ def test_doubted_labels_say_who_doubts():
     found = judge_labels(specimens, doubts, ["robin", "owl"], str)
     assert [(f.specimen, f.detail) for f in found] == [
         (1, "labelled wren; the key, which has not seen it, says robin"),
-        (2, "labelled wren; those most like it are owl"),
+        (2, "labelled wren; the other specimens speak for owl"),
     ]
 
 

@@ -230,12 +230,19 @@ def _doubt(work: Workspace, label: np.ndarray, numbers: dict[str, int]) -> Doubt
 
 
 def _read_answers(said: Answers, label: np.ndarray, numbers: dict[str, int]) -> HeldOutAnswers:
-    """Return what the key says of the labelled specimens that it was asked about."""
+    """Return what is said of the labelled specimens by a key that has not seen them.
+
+    By one-vs-all where it was trained beside the key, which knows more of each kind than a key that
+    goes by few couplets; else by the key.
+    """
     is_asked = np.array([kind is not None for kind in said.kinds]) & (label >= 0)
     answer = np.where(is_asked, [numbers.get(str(kind), -1) for kind in said.kinds], -1)
     sure = np.array([0.0 if p is None else p for p in said.sure])
     own = np.minimum(sure, 1 - sure)  # the most that it can be where it is not known
-    held_out = getattr(said.key, "held_out_", None)
-    if held_out is not None and held_out.own is not None:
-        own[np.flatnonzero(label >= 0)[held_out.rows]] = held_out.own
+    judges = said.judges
+    if judges is not None and judges.own is not None:
+        rows_asked = np.flatnonzero(label >= 0)[judges.rows]
+        of_class = np.array([numbers[str(kind)] for kind in said.key.classes_])
+        answer[rows_asked] = of_class[judges.answer]
+        sure[rows_asked], own[rows_asked] = judges.sure, judges.own
     return HeldOutAnswers(answer, sure, own)

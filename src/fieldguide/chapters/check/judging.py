@@ -35,7 +35,7 @@ def judge_labels(
             continue
         who = "the key, which has not seen it, says"
         if specimens[i].answer != answer:
-            who = "those most like it are"
+            who = "the other specimens speak for"
         found.append(
             Finding(
                 specimens[i].path,

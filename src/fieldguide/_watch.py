@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from fieldguide._commands import Debug, one_line_errors
 from fieldguide._console import complain, say
 from fieldguide._reporter import Reporter
 from fieldguide.errors import FieldguideError
+
+if TYPE_CHECKING:
+    from fieldguide.collection import Collection
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,10 +25,18 @@ def watch(
     folder: Annotated[Path, typer.Argument(help="Folder of images.")],
     out: Annotated[Path, typer.Option(help="Folder of the guide, outside the images' folder.")],
     kinds: Annotated[
-        str, typer.Option(help="Where an image's kind comes from; see build.")
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="Where kinds come from, as of build; by default as the guide was built.",
+            show_default=False,
+        ),
+    ] = None,
     sidecar: Annotated[
-        Path | None, typer.Option(help="CSV file; see build.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="CSV file, as of build; by default the one that the guide was built with.",
+            show_default=False,
+        ),
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds between two looks at the folder.")] = 5,
     settle: Annotated[
@@ -41,11 +52,10 @@ def watch(
 
     Example: fieldguide watch photos --out photos-guide
     """
-    from fieldguide.collection import Collection
     from fieldguide.guide import Guide
     from fieldguide.guide.adding import repeat_settings
     from fieldguide.guide.build import build_guide
-    from fieldguide.guide.watching import Watcher, is_guide_of
+    from fieldguide.guide.watching import Watcher, is_guide_of, take_again
     from fieldguide.guide.watching import watch as watch_folder
     from fieldguide.site.phrases import word_update
 
@@ -54,8 +64,8 @@ def watch(
             f"--every must be more than 0 and --settle at least 0; got {every:g} and {settle:g}."
         )
 
-    def take() -> Collection:
-        return Collection.from_folder(folder, kinds=kinds, sidecar=sidecar)
+    def take() -> "Collection":
+        return take_again(out, folder, kinds=kinds, sidecar=sidecar)
 
     def build() -> None:
         settings = repeat_settings(out, n_jobs=jobs)

@@ -9,6 +9,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 from tests.cli.commands import call, check_refusal
 from tests.guide.contents import contents
+from tests.site.browsing import check_width, in_browser, serve_guide
 
 from fieldguide import Collection, Guide
 from fieldguide.site.phrases import list_notes
@@ -213,3 +214,35 @@ def test_any_export_can_do_without_dates_and_places(taken_guide, photographs, tm
         assert ("2021-02-03" in out.read_text()) is has_date
     both = ["export", taken_guide.folder, out, "--strip", "--images", photographs]
     check_refusal([str(word) for word in both], "give one of the two")
+
+
+@pytest.fixture
+def live_taken(taken_guide):
+    yield from serve_guide(taken_guide)
+
+
+@in_browser
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_pages_say_when_and_where_on_a_telephone(open_page, live_taken, taken_guide, scripts):
+    told = next(s for s in taken_guide.specimens(range(24)) if s.caption)
+    settings = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": scripts}
+    page = open_page(f"{live_taken}/specimen/{told.id}.html", **settings)
+    check_width(page)
+    assert page.locator(".owner-caption").inner_text() == "A disc near the lake."
+    facts = page.locator(".facts")
+    assert "3 February 2021" in facts.inner_text()
+    assert "47.6600° N, 9.1753° E" in facts.inner_text()
+    link = page.get_by_role("link", name="the original at full size").get_attribute("href")
+    original = page.request.get(f"{live_taken}/specimen/{link}")
+    assert original.body() == taken_guide.original(told.id).read_bytes()
+    facts.get_by_role("link").first.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")  # all of that month
+    assert "date:2021-02" in page.url
+    check_width(page)
+    assert page.locator("main .grid a").count() == 8
+    page.goto(f"{live_taken}/kind/disc.html")
+    check_width(page)
+    assert page.get_by_role("heading", name="When and where").is_visible()
+    assert page.locator(".charts svg").count() == 2
+    assert page.locator(".charts").inner_text().count("Of 8 specimens, 7 have a ") == 2

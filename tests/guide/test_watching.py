@@ -3,10 +3,10 @@
 import pytest
 from PIL import Image
 
-from fieldguide import Collection
+from fieldguide import Collection, Guide
 from fieldguide.errors import GuideError
 from fieldguide.guide.build import build_guide
-from fieldguide.guide.watching import Watcher, is_guide_of
+from fieldguide.guide.watching import Watcher, is_guide_of, take_again
 from fieldguide.guide.workspace import Settings
 
 
@@ -106,3 +106,23 @@ def test_a_guide_knows_whether_it_is_that_of_a_folder(folder, tmp_path):
     assert is_guide_of(out, Collection.from_folder(folder))
     (folder / "0.png").rename(folder / "new.png")
     assert not is_guide_of(out, Collection.from_folder(folder))
+    assert Guide.open(out).about["labels"] == {"kinds": "auto", "sidecar": None}
+
+
+def test_labels_are_looked_for_where_they_were(folder, tmp_path, monkeypatch):
+    out, sidecar = tmp_path / "guide", tmp_path / "names.csv"
+    sidecar.write_text("path,label\n0.png,disc\n1.png,ring\n2.png,disc\n")
+    assert len(take_again(out, folder)) == 7  # there is no guide yet
+    settings = Settings(features="deep", marks=False, places=False, n_jobs=1)
+    monkeypatch.chdir(tmp_path)
+    given = Collection.from_folder("images", kinds="none", sidecar="names.csv")
+    build_guide(given, out, settings, lambda *_: None)
+    monkeypatch.chdir(folder)
+    again = take_again(out, folder)
+    assert (again.kinds_rule, [item.kind for item in again.items]) == (
+        "none",
+        ["disc", "ring", "disc"],
+    )
+    sidecar.write_text("path\n0.png\n")
+    other = take_again(out, folder, kinds="parent", sidecar=sidecar)
+    assert (other.kinds_rule, len(other)) == ("parent", 1)

@@ -21,6 +21,13 @@ NEEDS_BROWSER = [
 ]
 
 
+def in_browser(test):
+    """Mark a single test as one that needs a browser."""
+    for mark in NEEDS_BROWSER:
+        test = mark(test)
+    return test
+
+
 @pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api").sync_playwright().start()
@@ -54,7 +61,7 @@ def open_page(browser):
     yield open_page
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert complaints == [], complaints
 
 
 def _broke(request):
@@ -93,6 +100,11 @@ def live(guide):
 
 
 @pytest.fixture(scope="module")
+def live_keyed(keyed_guide):
+    yield from serve_guide(keyed_guide)
+
+
+@pytest.fixture(scope="module")
 def find(guide, tmp_path_factory):
     """A picture to identify: a specimen of the first kind."""
     path = tmp_path_factory.mktemp("find") / "find.png"
@@ -115,3 +127,8 @@ def check_answer(page, guide):
     shown = page.get_by_alt_text("The picture you chose")
     assert shown.is_visible()
     assert shown.evaluate("image => image.naturalWidth") > 0
+
+
+def check_width(page, width=390):
+    """Check that a page does not scroll sideways."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url

@@ -1,3 +1,3 @@
 """Fixtures of a browser."""
 
-from tests.site.browsing import browser, find, live, open_page, site  # noqa: F401
+from tests.site.browsing import browser, find, live, live_keyed, open_page, site  # noqa: F401

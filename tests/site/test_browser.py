@@ -24,11 +24,6 @@ def keyed_site(keyed_guide, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def live_keyed(keyed_guide):
-    yield from serve_guide(keyed_guide)
-
-
-@pytest.fixture(scope="module")
 def live_hostile(hostile_guide):
     yield from serve_guide(hostile_guide)
 

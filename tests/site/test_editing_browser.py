@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from PIL import Image
-from tests.site.browsing import NEEDS_BROWSER, serve_guide
+from tests.site.browsing import NEEDS_BROWSER, check_width, serve_guide
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
@@ -30,7 +30,7 @@ def page(open_page, address):
     return open_page(f"{address}/edit?token={TOKEN}", java_script_enabled=False)
 
 
-def test_every_edit_undo_and_a_rebuild(page, address, folder, blobs):
+def test_every_edit_undo_and_a_rebuild(page, open_page, address, folder, blobs):
     assert TOKEN not in page.url
     page.get_by_text("You may edit this guide.").wait_for()
 
@@ -101,11 +101,22 @@ def test_every_edit_undo_and_a_rebuild(page, address, folder, blobs):
     assert guide.n_shown == 24
     assert "disc" not in guide.overlay.aliases
 
+    reader = open_page(f"{address}/about.html")  # who reads while it is built again
+    newer = reader.get_by_text("The guide has been built again.")
+    assert newer.is_hidden()
     collection = Collection.from_arrays(*blobs, name="shapes")
     quick = {"key": "ova", "features": "deep", "marks": False, "places": False, "n_jobs": 1}
     built = Guide.build(collection, folder, **quick)
     kinds = {kind.name: kind.count for kind in built.kinds}
     assert kinds == {"ring": 7, "rungs": 8, "square": 9}
+    reader.evaluate("window.dispatchEvent(new Event('focus'))")  # as one who comes back to it
+    newer.wait_for()
+    before = newer.get_attribute("data-edition")
+    reader.get_by_role("button", name="Show it as it is now").focus()
+    with reader.expect_navigation():
+        reader.keyboard.press("Enter")
+    assert newer.is_hidden()
+    assert newer.get_attribute("data-edition") not in (before, None)
     page.goto(f"{address}/index.html")  # the server has moved to the new edition
     assert page.get_by_role("link", name="ladders", exact=True).count() >= 1
     page.goto(f"{address}/specimen/7.html")
@@ -118,7 +129,7 @@ def test_the_forms_fit_a_telephone_and_the_keyboard(open_page, address):
     page = open_page(f"{address}/edit?token={TOKEN}", viewport={"width": 390, "height": 844})
     for where in ("specimen/0.html", "branch/1.html", "kind/disc.html", "edits.html"):
         page.goto(f"{address}/{where}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        check_width(page)
     page.goto(f"{address}/specimen/0.html#edit")
     page.locator("#edit-kind").focus()
     page.locator("#edit-kind").fill("stripe")

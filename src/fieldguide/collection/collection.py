@@ -74,6 +74,10 @@ class Collection:
         Where the kinds come from, in words; empty for arrays and for kinds "none".
     folder : Path or None
         Where the images are; None for arrays.
+    kinds_rule : str
+        Where kinds were looked for, as of :meth:`from_folder`.
+    sidecar : Path or None
+        The CSV file that was read beside the folder.
 
     Examples
     --------
@@ -95,6 +99,8 @@ class Collection:
     kinds_because: str = ""
     max_pixels: int = MAX_PIXELS
     folder: Path | None = field(default=None, repr=False)
+    kinds_rule: str = "auto"
+    sidecar: Path | None = None
     _arrays: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -176,6 +182,8 @@ class Collection:
             kinds_because=layout.because,
             max_pixels=max_pixels,
             folder=root,
+            kinds_rule=kinds,
+            sidecar=None if sidecar is None else Path(sidecar),
         )
         if table is None:
             return replace(made, others=count_types(path for path in others if path not in used))

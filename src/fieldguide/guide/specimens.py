@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 
@@ -72,6 +73,7 @@ def store(work: Workspace, table: Table) -> None:
         "other_files": work.collection.others,
         "kinds_because": work.collection.kinds_because,
         "images": _find_folder(work),
+        "labels": _tell_labels(work),
         "update": tell_update(work, table),
     }
     if table.n_excluded:
@@ -101,8 +103,22 @@ def _find_folder(work: Workspace) -> str | None:
     source = work.collection.folder
     if source is None:  # arrays, or specimens that were added to: the images are where they were
         return work.earlier.info.get("images") if work.settings.adds_to is not None else None
+    return _seen_from_guide(source, work)
+
+
+def _tell_labels(work: Workspace) -> dict[str, str | None] | None:
+    """Return the rule by which kinds were found, and where the sidecar is."""
+    given = work.collection
+    if given.folder is None:
+        return work.earlier.info.get("labels") if work.settings.adds_to is not None else None
+    sidecar = None if given.sidecar is None else _seen_from_guide(given.sidecar, work)
+    return {"kinds": given.kinds_rule, "sidecar": sidecar}
+
+
+def _seen_from_guide(place: Path, work: Workspace) -> str | None:
+    """Return where a file or folder is, from the folder of the guide; None without a name."""
     try:
-        found = os.path.relpath(os.path.realpath(source), os.path.realpath(work.draft.root))
+        found = os.path.relpath(os.path.realpath(place), os.path.realpath(work.draft.root))
     except ValueError:  # another drive
         return None
     return found if found.encode("utf-8", "replace").decode() == found else None

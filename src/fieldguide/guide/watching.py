@@ -6,6 +6,7 @@ still being copied. A build that fails, or finds another one at work in the same
 again at the next look.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -112,3 +113,17 @@ def is_guide_of(out: Path, collection: Collection) -> bool:
         catalogue.close()
     skipped = {f"{path}\0" for path, _ in collection.skipped}
     return known - skipped == {f"{item.path}\0{item.stamp}" for item in collection.items}
+
+
+def take_again(
+    out: Path, folder: Path, *, kinds: str | None = None, sidecar: Path | None = None
+) -> Collection:
+    """List a folder as the guide in ``out`` was built from it; what is given goes before that."""
+    try:
+        before = files.read_info(out).get("labels") or {}
+    except GuideError:
+        before = {}
+    if sidecar is None and before.get("sidecar"):
+        sidecar = Path(os.path.normpath(out / before["sidecar"]))
+    kinds = kinds or before.get("kinds") or "auto"
+    return Collection.from_folder(folder, kinds=kinds, sidecar=sidecar)

@@ -4,6 +4,7 @@ import copy
 import re
 
 import pytest
+from tests.site.browsing import check_width, in_browser, serve_guide
 
 from fieldguide.chapters.check.page import MOST, sum_up
 from fieldguide.chapters.check.records import PROBLEMS, Finding, ImageCopies, Report
@@ -84,3 +85,25 @@ def test_an_image_that_is_in_the_guide(guide):
     assert found.copies[0].id == 4
     assert found.copies[0].likeness > 0.9
     assert answer.neighbours[0].id == 4
+
+
+@pytest.fixture
+def live_checked(checked):
+    yield from serve_guide(checked)
+
+
+@in_browser
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_it_reads_on_a_telephone_and_from_the_keyboard(open_page, live_checked, scripts):
+    phone = {"width": 390, "height": 844}
+    page = open_page(f"{live_checked}/check.html", viewport=phone, java_script_enabled=scripts)
+    check_width(page)
+    assert page.get_by_role("heading", level=2).count() == len(PROBLEMS)
+    assert page.get_by_text("a <b>.jpg").is_visible()
+    first = page.locator("#label .check-picture")
+    first.focus()
+    assert first.locator("img").evaluate("image => image.naturalWidth") > 0
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url.endswith("/specimen/1.html")
+    check_width(page)

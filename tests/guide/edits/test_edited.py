@@ -340,3 +340,10 @@ def test_every_chapter_shows_merged_new_and_renamed_kinds(small_guide, tmp_path)
     assert guide.marks("new kind") is None
     for kind in guide.kinds:
         assert kind.exemplars
+
+
+def test_a_specimen_is_named_by_its_path_whatever_is_done_with_it(edited):
+    edited.edits.add("note", DISC, "Round.")
+    assert [edit.value for edit in edited.overlay.list_notes("specimen", 0)] == ["Round."]
+    with pytest.raises(EditError, match="No specimen is called 'disc'"):
+        edited.edits.add("note", "disc", "Round.")

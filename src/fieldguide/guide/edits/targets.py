@@ -193,7 +193,7 @@ def _read_target(text: str, verb: str) -> Target:
         return Target(form, name.strip())
     if text == GUIDE and GUIDE in forms:
         return Target(GUIDE)
-    if forms[0] in (SPECIMEN, *(f for f in forms if len(forms) == 1)) and verb != "note":
+    if forms[0] in (SPECIMEN, *(f for f in forms if len(forms) == 1)):
         return Target(forms[0], text.strip())
     listed = " or ".join(f"{each}:{'…' if each != GUIDE else ''}".rstrip(":") for each in forms)
     raise EditError(f"Say what {verb!r} is about: {listed}; got {text!r}.")

@@ -145,3 +145,6 @@ def test_an_answer_is_judged_on_the_identify_page(open_page, address, folder, tm
     page.get_by_role("button", name="The answer is right").click()
     page.get_by_text("the key is right that find.png is “disc”").wait_for()
     assert [edit.verb for edit in Guide.open(folder).edits] == ["right"]
+    page.goto(f"{address}/identify.html")  # the same picture again
+    page.set_input_files("#image", str(tmp_path / "find.png"))
+    page.get_by_text("The owner says: the key is right that find.png is “disc”.").wait_for()

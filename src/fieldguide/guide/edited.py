@@ -18,7 +18,7 @@ from fieldguide.guide.catalogue import MILLION, Catalogue
 from fieldguide.guide.dates import DateRange
 from fieldguide.guide.edits.branches import TreeIndex
 from fieldguide.guide.edits.hand import Hand, SpecimenIndex, arrange_exemplars, read_hand
-from fieldguide.guide.edits.records import BRANCH, KIND, SPECIMEN, WORD, Edit
+from fieldguide.guide.edits.records import BRANCH, IMAGE, KIND, SPECIMEN, WORD, Edit
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.summaries import N_EXEMPLARS, make_slugs
 from fieldguide.guide.views import Branch, Kind, Specimen
@@ -35,7 +35,7 @@ class Overlay:
     hidden: frozenset[int] = frozenset()  # branches
     word_names: Mapping[str, str] = field(default_factory=dict)  # of words that were renamed
     hidden_words: frozenset[str] = frozenset()
-    # The edits of one thing, by its form and its specimen, branch, kind or word.
+    # The edits of one thing, by its form and its specimen, branch, kind, word, or image's digest.
     edits_of: Mapping[tuple[str, Any], tuple[Edit, ...]] = field(default_factory=dict)
 
     def kind(self, name: str) -> str:
@@ -107,6 +107,8 @@ class EditedCatalogue(Catalogue):
             key: Any = target.name
             if target.form == SPECIMEN:
                 key = self.specimen_index.find(target)
+            elif target.form == IMAGE:
+                key = target.digest
             elif target.form == KIND:
                 name = self.hand.kind_names.get(target.name, target.name)
                 key = aliases.get(name, name)

@@ -61,6 +61,8 @@ class Finder:
     words, kinds : iterables of (name, number of specimens)
     excluded : iterable of int
         Specimens that are never found.
+    renamed : iterable of (name, number of specimens, other name)
+        Kinds that are known by another name too.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Finder:
         words: Iterable[tuple[str, int]],
         kinds: Iterable[tuple[str, int]],
         excluded: Iterable[int] = (),
+        renamed: Iterable[tuple[str, int, str]] = (),
     ) -> None:
         self._catalogue = catalogue
         self._excluded = [*excluded]
@@ -77,7 +80,7 @@ class Finder:
         self._names += [_describe("kind", *each) for each in kinds]
         self._spelled: dict[str, list[_Name]] = defaultdict(list)
         self._with_part: dict[str, list[_Name]] = defaultdict(list)
-        for name in self._names:
+        for name in (*self._names, *(_describe("kind", *each) for each in renamed)):
             self._spelled[name.plain].append(name)
             for part in frozenset().union(*name.parts):
                 self._with_part[part].append(name)
@@ -205,7 +208,7 @@ class Finder:
             term,
             how=how,
             words=tuple(sorted(name.name for name in names if name.form == "word")),
-            kinds=tuple(sorted(name.name for name in names if name.form == "kind")),
+            kinds=tuple(sorted({name.name for name in names if name.form == "kind"})),
         )
         return replace(term, n_specimens=len(self._score(term)[0]))
 
@@ -352,8 +355,8 @@ def rewrite_term(term: Term) -> str:
     return write_term(term.text, term.form, term.excludes, is_quoted=not is_name)
 
 
-def _describe(form: str, name: str, count: int) -> _Name:
-    spelling = plain(name)
+def _describe(form: str, name: str, count: int, called: str = "") -> _Name:
+    spelling = plain(called or name)
     return _Name(form, name, count, spelling, tuple(map(singulars, split_words(spelling))))
 
 

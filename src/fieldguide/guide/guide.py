@@ -277,6 +277,7 @@ class Guide:
             self.__dict__.pop(name, None)
         is_edited = bool(self._reading.active)
         self._catalogue = self.edited_catalogue if is_edited else self._plain
+        self._models.reword(self.overlay.word_names, self.overlay.hidden_words)
 
     @cached_property
     def edits(self) -> Edits:
@@ -685,7 +686,15 @@ class Guide:
     def _finder(self) -> Finder:
         words = [(word, n) for word, n, _ in self.words]
         kinds = [(kind.name, kind.count) for kind in self.kinds]
-        return Finder(self._catalogue, words, kinds, excluded=self.overlay.excluded)
+        renamed = [(kind.name, kind.count, kind.shown) for kind in self.kinds]
+        overlay = self.overlay
+        return Finder(
+            self._catalogue,
+            words,
+            kinds,
+            excluded=overlay.excluded,
+            renamed=[each for each in renamed if each[0] in overlay.aliases.values()],
+        )
 
     def find(self, query: str, *, limit: int | None = 60, start: int = 0) -> Found:
         """Return the specimens that fit a query.

@@ -1,7 +1,7 @@
 """The models of a guide, each read from its folder when it is first needed."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,13 @@ class Models:
         self._embedder: str | None = None
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
+        self._words: tuple[Mapping[str, str], Collection[str]] = ({}, ())
+
+    def reword(self, names: Mapping[str, str], hidden: Collection[str]) -> None:
+        """Call words as their owner renamed them, and say nothing of hidden ones."""
+        if self._words != (names, hidden):
+            self._words = names, hidden
+            self._kept.clear()
 
     def use_embedder(self, path: str | os.PathLike) -> None:
         """Say where the ONNX file is that the guide was built with."""
@@ -127,7 +134,10 @@ class Models:
             return None
         if name not in self._parts:
             self._parts[name] = load_chapter(name).open_part(self._folder, self._about)
-        return self._parts[name]
+        part = self._parts[name]
+        if any(self._words) and hasattr(part, "reword"):
+            return self.keep(f"{name} reworded", lambda: part.reword(*self._words))
+        return part
 
     @cached_property
     def attributes(self) -> np.ndarray:

@@ -347,3 +347,13 @@ def test_a_specimen_is_named_by_its_path_whatever_is_done_with_it(edited):
     assert [edit.value for edit in edited.overlay.list_notes("specimen", 0)] == ["Round."]
     with pytest.raises(EditError, match="No specimen is called 'disc'"):
         edited.edits.add("note", "disc", "Round.")
+
+
+def test_a_renamed_kind_is_found_by_both_names(edited):
+    before = [find.specimen.id for find in edited.find("kind:disc").finds]
+    edited.edits.add("rename", "kind:disc", "round plate")
+    for query in ("round plate", 'kind:"round plate"', "plates", "kind:disc", "disc"):
+        assert [find.specimen.id for find in edited.find(query).finds] == before, query
+    assert edited.find("round plate").terms[0].kinds == ("disc",)
+    edited.edits.undo()
+    assert edited.find("plate").total == 0

@@ -3,7 +3,7 @@
 Everything is counted from what every specimen shows, when it is asked for.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -89,6 +89,20 @@ class Marks:
     folds: np.ndarray  # (n_specimens,)
     pool: Pool
     said: tuple[Said, ...]  # of each kind
+    asked: tuple[Column, ...] = ()  # as the word model calls them, where the owner renamed some
+    hidden: tuple[int, ...] = ()  # columns that the owner wants nothing to be said of
+
+    def reword(self, names: Mapping[str, str], hidden: Collection[str]) -> "Marks":
+        """Return the marks with words called as their owner calls them, and without hidden ones."""
+        columns = self.pool.columns
+        gone = tuple(j for j, column in enumerate(columns) if column.text in hidden)
+        shows = self.pool.shows.copy()
+        shows[:, list(gone)] = False
+        called = tuple(
+            column._replace(text=names.get(column.text, column.text)) for column in columns
+        )
+        pool = self.pool._replace(columns=called, shows=shows)
+        return replace(self, pool=pool, asked=columns, hidden=gone)
 
     @cached_property
     def shown(self) -> list[str]:
@@ -229,10 +243,11 @@ class Marks:
 
     def look_for_columns(self, sighting: Sighting) -> tuple[np.ndarray, np.ndarray]:
         """Return how far a new picture shows each column, and whether it does."""
-        columns, models = self.pool.columns, sighting.models
+        columns, models = self.asked or self.pool.columns, sighting.models
         scores = score_columns(
             columns, models.word_model, sighting.word_scores[None], sighting.map
         )[0]
+        scores[list(self.hidden)] = 0
         return scores, see_columns(columns, scores)
 
     def find_passed(self, k: int) -> list[Passed]:

@@ -23,6 +23,7 @@ N_JOBS = 2
 class Seen(NamedTuple):
     """What a build sees of a collection."""
 
+    sources: list[Any]  # paths or images
     kinds: list[str]
     stems: list[str]
     X: np.ndarray  # (n, n_columns), rows of length 1
@@ -37,14 +38,18 @@ class Seen(NamedTuple):
         return reweigh(self.X, slice(int(start), int(stop)), weight, other.quarters[2])
 
 
-def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
-    """Return what both looks see; from the folder of cells if it is known."""
+def look_at(name: str, sources: list[Any], kinds: list[str], of: list[Any] | None = None) -> Seen:
+    """Return what both looks see; from the folder of cells if it is known.
+
+    The looks are learnt from these pictures, or from those ``of`` another collection.
+    """
     file = CELLS / f"{name}-{VERSION}.npz"
     if not file.exists():
         network = Network()
-        drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
+        learnt = sources if of is None else of
+        drawn = np.sort(np.random.default_rng(0).permutation(len(learnt))[:300])
         stack = FeatureStack("looks", n_jobs=N_JOBS).fit(
-            [sources[i] for i in drawn], network=network
+            [learnt[i] for i in drawn], network=network
         )
 
         def see(source: Any) -> tuple[np.ndarray, ...]:
@@ -65,7 +70,7 @@ def look_at(name: str, sources: list[Any], kinds: list[str]) -> Seen:
         np.savez(file, X=X, probabilities=probabilities, seen=seen, first=first, quarters=quarters)
     known = np.load(file)
     stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
-    return Seen(kinds, stems, *(known[name] for name in Seen._fields[2:]))
+    return Seen(sources, kinds, stems, *(known[name] for name in Seen._fields[3:]))
 
 
 def weigh_quarters(

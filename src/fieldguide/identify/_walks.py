@@ -579,6 +579,7 @@ def _search_near(
                     entry, log_p = child, rank
                     clock += 2
                     continue
+                heap.order[child] = clock + 1  # of equals the likelier child, though it came before
                 size = _put(heap, size, child, rank, clock + 1)
             clock += 2
         if size == 0 or heap.priority[heap.entries[0]] <= least:

@@ -9,25 +9,31 @@ Four questions, each beside what there was before:
   whether their strongest point is on the bird; species of even numbers had a part in the choice
   of the finder's settings, the others are reported;
 - outlines, on photographs of those other species: how many lie at least three quarters inside the
-  bird's box, on photographs that the key has learnt from (as plates show) and on new ones; pointing
+  bird's box, on photographs that the key has learnt from (for their own kind against all others, as
+  plates show) and on new ones (for the kind that is named against the likeliest other); pointing
   (the strongest place of the key's own field on the bird), the share of its positive energy there;
   deletion: the part is blurred, and the margin falls by how much, beside a random part of the
   subject of the same area (round, anywhere in the subject; or where the outline is not);
-- drawn specimens: the share of an outline inside the marks that were drawn, new pictures, beside
-  region selection on the same cells, each kind against 32 pictures of others;
+- drawn specimens: the share of an outline inside the marks that were drawn, new pictures: of the
+  kind against all others, as plates show it, and against the likeliest other; beside region
+  selection on the same cells, each kind against 32 pictures of others;
 - cost: images per second of a build with both looks and with the first alone (photographs of
   CUB-200, no marks), and a picture identified with all explanations, warm, one thread.
 
-What was seen of a picture is kept in ``out/bench/second_look``: a run that was stopped goes on.
+What was seen of a picture, and every figure of a split, of 25 photographs or of a build, is kept in
+``out/bench/second_look``: a run that was stopped goes on. Builds are timed in turn, in seconds of
+the processor, so that other work on the machine counts for neither.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +45,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.region_specimens import cover
+from fieldguide._files import write_json
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
@@ -47,7 +54,7 @@ from fieldguide.features import FeatureStack, first_look, sum_shares
 from fieldguide.features.network import WHOLE, Network, find_area
 from fieldguide.guide import Guide
 from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
-from fieldguide.identify import OneVsAllClassifier, contrast_classes
+from fieldguide.identify import OneVsAllClassifier, contrast_classes, contrast_others
 from fieldguide.locate import RegionSelector
 from fieldguide.metrics import corloc
 
@@ -63,6 +70,7 @@ if "places" in OPTIONAL:
 
 CELLS = Path("out/bench/second_look")
 VERSION = 2  # raise it when pictures are seen in another way
+OUTLINES = 1  # raise it when outlines are drawn in another way
 PARTS = {
     "first look": ("deep",),
     "first + closer": ("deep", "closer"),
@@ -77,6 +85,7 @@ PARTS = {
 WEIGHED = "both looks"  # the quarters count as the rows to learn from say, as in a guide
 N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
 N_JOBS = 2
+N_BUILDS, N_ANSWERS, N_TOGETHER = 3, 20, 25
 
 
 class Photographs(NamedTuple):
@@ -94,18 +103,38 @@ class Photographs(NamedTuple):
 def run(data: Path | None, *, tiny: bool) -> dict:
     if "places" not in OPTIONAL:
         return {"skipped": "it needs the chapter 'places'"}
-    result: dict[str, Any] = {"specimens": judge_specimens(1 if tiny else 5, 3 if tiny else 32)}
-    if data is not None and not tiny:
+    if tiny:
+        return {"specimens": sum_up([judge_specimens(0, 3)])}
+    splits = [keep(f"specimens-{OUTLINES}-{k}", partial(judge_specimens, k, 32)) for k in range(5)]
+    result: dict[str, Any] = {"specimens": sum_up(splits)}
+    if data is not None:
         with threadpool_limits(1):
             birds, objects = load_birds(data / "cub200"), load_objects(data / "caltech101")
             result["accuracy"] = {
-                "CUB-200": judge_rows(birds, N_TRAIN, by_kind=False),
-                "Caltech-101": judge_rows(objects, None, by_kind=True),
+                "CUB-200": judge_rows(birds, "cub200", N_TRAIN, by_kind=False),
+                "Caltech-101": judge_rows(objects, "caltech101", None, by_kind=True),
             }
             result["boxes"] = judge_boxes(birds)
             result["outlines"] = judge_outlines(birds)
             result["cost"] = judge_cost(data / "cub200" / "images", 1700)
     return result
+
+
+def keep(name: str, measure: Callable[[], Any]) -> Any:
+    """Return what was measured before under a name, or measure it now."""
+    file = CELLS / f"{name}.json"
+    if not file.exists():
+        CELLS.mkdir(parents=True, exist_ok=True)
+        write_json(file, measure())
+    return json.loads(file.read_text())
+
+
+def sum_up(splits: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, list[float]]]:
+    """Return each figure of each method as a list over splits."""
+    return {
+        name: {column: [told[name][column] for told in splits] for column in figures}
+        for name, figures in splits[0].items()
+    }
 
 
 def load_birds(folder: Path) -> Photographs:
@@ -161,26 +190,32 @@ def split(target: np.ndarray, n_train: int | None, seed: int) -> tuple[np.ndarra
     return np.concatenate(old), np.concatenate(new)
 
 
-def judge_rows(photographs: Photographs, n_train: int | None, *, by_kind: bool) -> dict:
+def judge_rows(
+    photographs: Photographs, data: str, n_train: int | None, *, by_kind: bool
+) -> dict[str, list[float]]:
     """Return the accuracy of the default key with each set of parts in each split."""
     columns = photographs.stack.split_columns(photographs.rows.shape[1])
     accuracy: dict[str, list[float]] = {}
-    for name, parts in PARTS.items():
+    for k, (name, parts) in enumerate(PARTS.items()):
         X = np.concatenate([photographs.rows[:, columns[part]] for part in parts], axis=1)
         X = np.ascontiguousarray(X / np.linalg.norm(X, axis=1, keepdims=True), dtype=np.float32)
-        for seed in range(N_SPLITS):
+
+        def judge(seed: int, X: np.ndarray = X, name: str = name) -> float:
             old, new = split(photographs.target, n_train, seed)
             own = weigh_rows(photographs, X, old) if name == WEIGHED else X
             key = OneVsAllClassifier(probability=False, n_jobs=N_JOBS)
             answer = key.fit(own[old], photographs.target[old]).predict(own[new])
             is_right = answer == photographs.target[new]
-            if by_kind:
-                n = np.bincount(photographs.target[new])
-                right = np.bincount(photographs.target[new], is_right, len(n))
-                value = float((right[n > 0] / n[n > 0]).mean())
-            else:
-                value = float(is_right.mean())
-            accuracy.setdefault(name, []).append(value)
+            if not by_kind:
+                return float(is_right.mean())
+            n = np.bincount(photographs.target[new])
+            right = np.bincount(photographs.target[new], is_right, len(n))
+            return float((right[n > 0] / n[n > 0]).mean())
+
+        accuracy[name] = [
+            keep(f"{data}-{VERSION}-rows-{k}-{seed}", partial(judge, seed))
+            for seed in range(N_SPLITS)
+        ]
     return accuracy
 
 
@@ -227,7 +262,15 @@ def judge_outlines(birds: Photographs) -> dict:
             assert birds.truth is not None
             return judge_outline(image, birds, key, network, birds.truth[i], winner, int(i))
 
-        figures[name] = list(map_in_order(judge, told, n_jobs=N_JOBS))
+        def judge_some(first: int, told: np.ndarray = told, judge: Any = judge) -> list[dict]:
+            some = told[first : first + N_TOGETHER]
+            return list(map_in_order(judge, some, n_jobs=N_JOBS))
+
+        figures[name] = [
+            figure
+            for first in range(0, len(told), N_TOGETHER)
+            for figure in keep(f"outlines-{OUTLINES}-{name}-{first}", partial(judge_some, first))
+        ]
     return figures
 
 
@@ -242,13 +285,13 @@ def judge_outline(
 ) -> dict:
     """Return the figures of the outline of one photograph."""
     seen = see(image, birds.stack, network)
-    contrast = contrast_classes(key, seen.row, winner)
+    contrast = contrast_classes(key, seen.row) if winner is None else contrast_others(key, winner)
     assert contrast is not None
     columns = birds.stack.split_columns(seen.row.shape[1])
     looks = seen.looks.as_parts() | {
         "deep": first_look(seen.first, find_area(WHOLE["whole"], *image.size))
     }
-    field = share_margin(contrast, seen.row, columns, looks, image.size)
+    field = share_margin(contrast, seen.row, columns, looks, image.size, network)
     placed = sum(part.value for part in field.parts if part.is_placed)
     masks, _ = outline_field(field, seen.looks.subject, image)
     outline = np.any(masks, axis=0) if masks else np.zeros(field.values.shape, dtype=bool)
@@ -305,52 +348,57 @@ def blur(image: Image.Image, mask: np.ndarray) -> Image.Image:
     return Image.composite(image.filter(ImageFilter.GaussianBlur(radius)), image, soft)
 
 
-def judge_specimens(n_splits: int, n_kinds: int) -> dict[str, dict[str, list[float]]]:
+def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
     """Return the share of outlines inside true marks and creatures, of new drawn pictures."""
-    figures: dict[str, dict[str, list[float]]] = {}
     network = Network()
-    for seed in range(n_splits):
-        drawn = load_specimens(n_per_kind=9, size_px=160, random_state=1000 + seed)
-        chosen = np.flatnonzero(drawn.target < n_kinds)
-        is_new = chosen >= 6 * len(drawn.target_names)
-        images = [Image.fromarray(drawn.images[i]) for i in chosen]
-        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(images, network=network)
-        look = partial(see, stack=stack, network=network)
-        seen = list(map_in_order(look, images, n_jobs=N_JOBS))
-        X = np.concatenate([each.row for each in seen])
-        target = drawn.target[chosen]
-        key = OneVsAllClassifier(n_jobs=N_JOBS).fit(X[~is_new], target[~is_new])
-        selectors = select_cells(seen, target, is_new, seed)
-        shares: dict[str, list[list[float]]] = {}
-        for k in np.flatnonzero(is_new):
-            marks = np.array([mark[1:] for mark in drawn.marks[chosen[k]]]).reshape(-1, 4)
-            if not len(marks):
-                continue
-            contrast = contrast_classes(key, X[k], int(np.searchsorted(key.classes_, target[k])))
+    drawn = load_specimens(n_per_kind=9, size_px=160, random_state=1000 + seed)
+    chosen = np.flatnonzero(drawn.target < n_kinds)
+    is_new = chosen >= 6 * len(drawn.target_names)
+    images = [Image.fromarray(drawn.images[i]) for i in chosen]
+    stack = FeatureStack("looks", n_jobs=N_JOBS).fit(images, network=network)
+    look = partial(see, stack=stack, network=network)
+    seen = list(map_in_order(look, images, n_jobs=N_JOBS))
+    X = np.concatenate([each.row for each in seen])
+    target = drawn.target[chosen]
+    key = OneVsAllClassifier(n_jobs=N_JOBS).fit(X[~is_new], target[~is_new])
+    selectors = select_cells(seen, target, is_new, seed)
+    shares: dict[str, list[list[float]]] = {}
+    for k in np.flatnonzero(is_new):
+        marks = np.array([mark[1:] for mark in drawn.marks[chosen[k]]]).reshape(-1, 4)
+        if not len(marks):
+            continue
+        own = int(np.searchsorted(key.classes_, target[k]))
+        contrasts = {
+            "the key, against all others": contrast_others(key, own),
+            "the key, against the likeliest other": contrast_classes(key, X[k], own),
+        }
+        looks = seen[k].looks.as_parts()
+        area = find_area(WHOLE["whole"], *images[k].size)
+        looks["deep"] = first_look(seen[k].first, area)
+        columns = stack.split_columns(X.shape[1])
+        fields = {}
+        for name, contrast in contrasts.items():
             assert contrast is not None
-            looks = seen[k].looks.as_parts()
-            area = find_area(WHOLE["whole"], *images[k].size)
-            looks["deep"] = first_look(seen[k].first, area)
-            columns = stack.split_columns(X.shape[1])
-            fields = {"key": share_margin(contrast, X[k], columns, looks, images[k].size)}
-            scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
-            grid = scores.reshape(looks["closer"].cells.shape[:2])
-            shape = fit_canvas(images[k].size)
-            field = sum_shares([(looks["closer"].area, grid - grid.min())], shape)
-            fields["region selection on its cells"] = Field(field, field, ())
-            creature = drawn.boxes[chosen[k]][None].astype(float)
-            for name, told in fields.items():
-                masks, _ = outline_field(told, seen[k].looks.subject, images[k])
-                if masks:
-                    mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
-                    parts = [cover(boxes * scale, shape) for boxes in (marks, creature)]
-                    inside = [float((mask & part).sum() / mask.sum()) for part in parts]
-                    shares.setdefault(name, []).append([*inside, float(mask.mean())])
-        for name, rows in shares.items():
-            told_of = figures.setdefault(name, {"in marks": [], "in creature": [], "area": []})
-            for column, value in zip(told_of, np.mean(rows, axis=0), strict=True):
-                told_of[column].append(float(value))
-    return figures
+            fields[name] = share_margin(contrast, X[k], columns, looks, images[k].size, network)
+        scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
+        grid = scores.reshape(looks["closer"].cells.shape[:2])
+        shape = fit_canvas(images[k].size)
+        field = sum_shares([(looks["closer"].area, grid - grid.min())], shape)
+        fields["region selection on its cells"] = Field(field, field, ())
+        creature = drawn.boxes[chosen[k]][None].astype(float)
+        for name, told in fields.items():
+            masks, _ = outline_field(told, seen[k].looks.subject, images[k])
+            if masks:
+                mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
+                parts = [cover(boxes * scale, shape) for boxes in (marks, creature)]
+                inside = [float((mask & part).sum() / mask.sum()) for part in parts]
+                shares.setdefault(name, []).append([*inside, float(mask.mean())])
+    return {
+        name: dict(
+            zip(("in marks", "in creature", "area"), np.mean(rows, axis=0).tolist(), strict=True)
+        )
+        for name, rows in shares.items()
+    }
 
 
 def list_cells(seen: Seen) -> np.ndarray:
@@ -380,34 +428,41 @@ def select_cells(
     return dict(zip(kinds, map_in_order(learn, kinds, n_jobs=N_JOBS), strict=True))
 
 
-def judge_cost(folder: Path, n_pictures: int) -> dict[str, float]:
-    """Return images per second of builds, and seconds of an identified picture."""
-    rates: dict[str, float] = {}
+def judge_cost(folder: Path, n_pictures: int) -> dict[str, list[float]]:
+    """Return images per second of the processor of builds, and seconds of identified pictures."""
+    paths = sorted(folder.rglob("*.jpg"))
+    costs: dict[str, list[float]] = {"deep": [], "looks": []}
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
-        (root / "pictures").mkdir()
-        paths = sorted(folder.rglob("*.jpg"))
         for k, path in enumerate(paths[:: max(1, len(paths) // n_pictures)][:n_pictures]):
             kind = root / "pictures" / f"kind {k % 20}"
-            kind.mkdir(exist_ok=True)
+            kind.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, kind / path.name)
-        for features in ("deep", "looks"):
-            started = time.perf_counter()
+
+        def build(features: str, again: int) -> float:
+            started = time.process_time()
+            out = root / f"{features} {again}"
             guide = Guide.build(
-                root / "pictures",
-                root / features,
-                features=features,
-                marks=False,
-                places=False,
-                n_jobs=N_JOBS,
+                root / "pictures", out, features=features, marks=False, places=False, n_jobs=N_JOBS
             )
-            rates[features] = guide.n_specimens / (time.perf_counter() - started)
-        guide = Guide.build(root / "pictures", root / "looks", features="looks", n_jobs=N_JOBS)
-        guide.identify(paths[:3])
-        started = time.perf_counter()
-        guide.identify(paths[10:30])
-        rates["seconds of an answer"] = (time.perf_counter() - started) / 20
-    return rates
+            return guide.n_specimens / (time.process_time() - started)
+
+        def answer() -> list[float]:
+            out = root / "answers"
+            guide = Guide.build(root / "pictures", out, features="looks", n_jobs=N_JOBS)
+            guide.identify(paths[:3])
+            seconds = []
+            for path in paths[10 : 10 + N_ANSWERS]:
+                started = time.process_time()
+                guide.identify([path])
+                seconds.append(time.process_time() - started)
+            return seconds
+
+        for again in range(N_BUILDS):
+            for features, rates in costs.items():
+                rates.append(keep(f"build-{features}-{again}", partial(build, features, again)))
+        costs["seconds of an answer"] = keep(f"answers-{OUTLINES}", answer)
+    return costs
 
 
 def is_inside(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
@@ -449,11 +504,13 @@ def table(result: dict) -> str:
             lines.append(f"| {name} | {shown} | {ratios} ({len(deleted)} pictures) |")
         lines.append("")
     if "cost" in result:
-        cost = result["cost"]
+        cost = {name: np.array(values) for name, values in result["cost"].items()}
+        share = cost["looks"] / cost["deep"]
         lines.append(
-            f"A build: {cost['deep']:.1f} images/s with the first look, {cost['looks']:.1f} with "
-            f"both, {cost['looks'] / cost['deep']:.2f} of it; one picture identified and explained "
-            f"in {cost['seconds of an answer']:.3f} s."
+            f"A build, images per second of the processor: {cost['deep'].mean():.1f} with the "
+            f"first look, {cost['looks'].mean():.1f} with both, {share.mean():.2f} of it "
+            f"({share.min():.2f} to {share.max():.2f}); one picture identified and explained in "
+            f"{np.median(cost['seconds of an answer']):.3f} s of it."
         )
         lines.append("")
     lines += ["| drawn specimens | in marks | in creature | area |", "|---|---|---|---|"]

@@ -13,6 +13,7 @@ from fieldguide.identify import (
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
     contrast_classes,
+    contrast_others,
     contrast_steps,
     trace_path,
 )
@@ -116,6 +117,28 @@ def test_on_a_shortlist_it_is_the_difference_of_the_functions_that_decided(rows)
     assert n_found > 0.2 * len(X)
 
 
+def test_a_class_against_all_others_is_its_own_score(rows):
+    X, y = rows
+    key = OneVsAllClassifier().fit(X, y)
+    scores = key.decision_function(X)
+    tree = RelaxedHierarchyClassifier(tolerance=5.0).fit(X, y)
+    listed = tree.graph_.functions.evaluate(X)[:, tree.graph_.n_nodes :]
+    for k in range(6):
+        found, of_tree = contrast_others(key, k), contrast_others(tree, k)
+        assert (found.winner, found.rival) == (k, None)
+        assert [found.evaluate(x) for x in X] == pytest.approx(scores[:, k], abs=1e-4)
+        assert [of_tree.evaluate(x) for x in X] == pytest.approx(listed[:, k], abs=1e-4)
+
+
+def test_keys_without_such_a_function_have_none(rows):
+    X, y = rows
+    greedy = RelaxedHierarchyClassifier(search="greedy")
+    for key in (OneVsOneClassifier(), OneVsAllClassifier(kernel="rbf"), greedy):
+        assert contrast_others(key.fit(X, y), 1) is None
+    few = y < 2
+    assert contrast_others(OneVsAllClassifier().fit(X[few], y[few]), 1) is None
+
+
 def test_kernels_have_none(rows):
     X, y = rows
     key = OneVsAllClassifier(kernel="rbf").fit(X, y)
@@ -134,3 +157,5 @@ def test_bad_classes_are_one_sentence(rows, winner, rival):
         contrast_classes(key, X[0], winner, rival)
     with pytest.raises(FieldguideError, match="takes one row"):
         contrast_classes(key, X[:2], 0, 1)
+    with pytest.raises(FieldguideError, match=r"winner must be a place among 6 classes; got 6"):
+        contrast_others(key, 6)

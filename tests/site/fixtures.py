@@ -223,10 +223,11 @@ class StandInGuide:
     def subject(self, i):
         return None
 
-    def located(self, i):
+    def located(self, i, against=None):
         """A mark in the upper left corner of every second specimen."""
         kind = self._specimens[i].kind
-        return None if kind is None or i % 2 or not self.locate else self.locate(kind)
+        found = None if kind is None or i % 2 or not self.locate else self.locate(kind)
+        return found if found is not None and against in (None, found.against) else None
 
     def neighbours(self, ids, n=8):
         steps = np.arange(1, 1 + min(n, self.n_specimens - 1))

@@ -53,6 +53,7 @@ class Look(NamedTuple):
     weights: np.ndarray | None
     area: Box  # of the picture that the cells cover, in shares; a square may reach beyond it
     basis: np.ndarray | None = None  # (channels, directions) that means are told in; None: channels
+    finer: np.ndarray | None = None  # (channels, 2 rows, 2 columns) that the cells come from
 
     def pool(self) -> np.ndarray:
         """Return what the cells are together, (channels,) or (means × directions,)."""
@@ -75,8 +76,24 @@ class Look(NamedTuple):
             own = own if self.basis is None else own @ self.basis.T
             weights = self.weights.reshape(len(self.weights), -1)
             added = (weights * (own @ flat.T)).sum(axis=0)
-        length = max(float(np.linalg.norm(self.pool())), 1e-12)
-        return np.asarray(added, dtype=np.float64).reshape(n_rows, n_columns) / length
+        return np.asarray(added, dtype=np.float64).reshape(n_rows, n_columns) / self._length
+
+    def trace(self, coef: np.ndarray, network: Network) -> np.ndarray | None:
+        """Return the same as :meth:`share_out` of the cells of a finer map, (2 rows, 2 columns).
+
+        What that map cannot place is left out (:meth:`Network.trace`). None without a finer map,
+        and for means.
+        """
+        if self.finer is None or self.weights is not None:
+            return None
+        flat = self.cells.reshape(-1, self.cells.shape[2])
+        pull = np.zeros(flat.shape, dtype=np.float32)
+        pull[flat.argmax(axis=0), np.arange(flat.shape[1])] = coef / self._length
+        return network.trace(self.finer[None], pull.reshape(1, *self.cells.shape))[0]
+
+    @property
+    def _length(self) -> float:
+        return max(float(np.linalg.norm(self.pool())), 1e-12)
 
 
 class Looks(NamedTuple):
@@ -92,13 +109,14 @@ class Looks(NamedTuple):
         """Return the parts of a row by their names."""
         assert self.closer.cells is not None
         square = self.closer.cells[0]
+        finer = None if self.closer.finer is None else self.closer.finer[0]
         scores = self.subject.scores
         total = float(scores.sum())
         # Where nothing looks like a subject, all cells count alike.
         weights = scores / total if total > 0 else np.full_like(scores, 1 / scores.size)
         whole = (0.0, 0.0, 1.0, 1.0)
         parts = {
-            CLOSER: Look(CLOSER, square, None, self.area),
+            CLOSER: Look(CLOSER, square, None, self.area, finer=finer),
             PEAKS: Look(PEAKS, self.cells, None, whole),
             SUBJECT: Look(SUBJECT, self.cells, weights[None], whole),
         }

@@ -6,7 +6,7 @@ logits where the network has them. It holds no picture and no state: threads may
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from PIL import Image
 
 from fieldguide._files import cache_folder, write_bytes
 from fieldguide.errors import EmbedderError
-from fieldguide.features import _efficientnet
+from fieldguide.features import _efficientnet, _efficientnet_trace
 
 # What torchvision's and timm's ImageNet models expect: the usual convention of an ONNX export.
 _MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
@@ -46,6 +46,8 @@ class Outputs(NamedTuple):
     embedding: np.ndarray  # (n, dim) float32
     logits: np.ndarray | None  # (n, 1000) float32, or None
     cells: np.ndarray | None = None  # (n, rows, columns, channels) float32, where asked for
+    # (n, channels, 2 rows, 2 columns) float32, with the cells: the map that they are led back to
+    finer: np.ndarray | None = None
 
 
 def find_square(box: Box, width: float, height: float) -> tuple[float, float, float]:
@@ -84,6 +86,8 @@ class Network:
         the network has no global average pooling, or takes pictures of one size alone.
     is_mean : bool
         Whether the embedding is the mean of the cells.
+    has_finer : bool
+        Whether what is said of its cells can be led back to a finer map (:meth:`trace`).
     head : (weight, bias) or None
         Of the layer that leads from the mean of the cells to the logits, where this is all there
         is between them: it reads any other mean of cells too.
@@ -99,7 +103,8 @@ class Network:
         outputs = self._session.get_outputs()
         if embedder is None:
             self.name = f"EfficientNet-Lite0 (graph {_efficientnet.GRAPH_VERSION})"
-            outputs = [o for o in outputs if o.name not in (self._cells, *self._head)]
+            further = (self._cells, _efficientnet.FINER, *self._head)
+            outputs = [o for o in outputs if o.name not in further]
         else:
             self.name = f"{Path(embedder).name} ({hashlib.sha256(graph).hexdigest()[:12]})"
             opened = _open_with_cells(graph, self._input) or (self._session, "", ())
@@ -107,6 +112,7 @@ class Network:
         embedding, logits = _find_outputs(outputs, embedder)
         self._output_names = [embedding] + ([logits] if logits else [])
         self.has_logits = logits is not None
+        self.has_finer = embedder is None
         self.size_px = self._input.size_px
         self.stride_px: int | None = None
         self.is_mean = False
@@ -120,11 +126,14 @@ class Network:
 
         With ``cells``, for a network with a map, the map too, at no further cost.
         """
-        names = [*self._output_names, self._cells] if cells else self._output_names
+        finer = [_efficientnet.FINER] if self.has_finer else []
+        names = [*self._output_names, *([self._cells, *finer] if cells else [])]
         values = self._session.run(names, {self._input.name: _to_batch(pixels, self._input)})
+        said = dict(zip(names, values, strict=True))
         embedding = np.asarray(values[0], dtype=np.float32).reshape(len(pixels), -1)
         logits = values[1] if self.has_logits else None
-        return Outputs(embedding, logits, _channels_last(values[-1]) if cells else None)
+        seen = _channels_last(said[self._cells]) if cells else None
+        return Outputs(embedding, logits, seen, said.get(_efficientnet.FINER))
 
     def map(self, pixels: np.ndarray) -> np.ndarray:
         """Return what the network sees at each place: (n, rows, columns, channels) float32.
@@ -138,6 +147,21 @@ class Network:
                 "global average pooling that takes pictures of any size, or none."
             )
         return self._run_cells(pixels)
+
+    def trace(self, finer: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        """Return where in a finer map a weighed sum of cells comes from: (n, 2 rows, 2 columns).
+
+        ``finer`` is that of :class:`Outputs`; ``pull`` has the cells' shape. The answer sums to
+        Σ pull · cells, but for a constant that has no place. For a network that ``has_finer``.
+        """
+        channels_first = np.ascontiguousarray(pull.transpose(0, 3, 1, 2), dtype=np.float32)
+        inputs = {_efficientnet.FINER: finer, _efficientnet_trace.PULL: channels_first}
+        (field,) = self._tracer.run([_efficientnet_trace.FIELD], inputs)
+        return np.asarray(field, dtype=np.float64)
+
+    @cached_property
+    def _tracer(self) -> Any:
+        return _open_session(_keep_graph("trace", _efficientnet_trace.build_graph), None)
 
     @cached_property
     def head(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -262,8 +286,12 @@ def _open_with_cells(graph: bytes, own: _Input) -> tuple[Any, str, tuple[str, ..
 
 def builtin_graph() -> bytes:
     """Return the built-in graph from the cache folder, building it the first time."""
-    name = f"efficientnet-lite0-{_efficientnet.FILE_VERSION}.onnx"
-    path = cache_folder() / name
+    return _keep_graph("", _efficientnet.build_graph)
+
+
+def _keep_graph(part: str, build: Callable[[], bytes]) -> bytes:
+    name = "-".join(filter(None, ("efficientnet-lite0", part, str(_efficientnet.FILE_VERSION))))
+    path = cache_folder() / f"{name}.onnx"
     check = path.with_suffix(".sha256")
     try:
         graph = path.read_bytes()
@@ -271,7 +299,7 @@ def builtin_graph() -> bytes:
             return graph
     except OSError:
         pass
-    graph = _efficientnet.build_graph()
+    graph = build()
     try:
         write_bytes(path, graph)
         write_bytes(check, hashlib.sha256(graph).hexdigest().encode())

@@ -827,11 +827,17 @@ class Guide:
         *box, confidence = (round(float(v), 4) for v in self._models.subjects[int(i)])
         return FoundSubject((box[0], box[1], box[2], box[3]), confidence, 1)
 
-    def located(self, i: int) -> "Located | None":
-        """Return what decides for the kind of a specimen; None if it was not looked at."""
+    def located(self, i: int, against: str | None = None) -> "Located | None":
+        """Return what decides for the kind of a specimen; None if it was not looked at.
+
+        By default against all other kinds, or where the key has no such function against the
+        likeliest of them; ``against`` one kind only where that is the likeliest.
+        """
         places = self._models.part("places")
-        found = places and places.of_picture.get(self.digests[int(i)])
-        return found if found and found.kind == self.specimen(i).kind else None
+        found = places.of_picture.get(self.digests[int(i)], ()) if places else ()
+        kind = self.specimen(i).kind
+        wanted = (each for each in found if each.kind == kind and against in (None, each.against))
+        return next(wanted, None)
 
     def describe(self, branch: int = 0, *, max_depth: int | None = None) -> str:
         """Return the tree below a branch as indented text."""

@@ -4,7 +4,13 @@ from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.auto_key import Choice, Tried, choose_key, tell_points
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
-from fieldguide.identify.contrast import Contrast, StepFunction, contrast_classes, contrast_steps
+from fieldguide.identify.contrast import (
+    Contrast,
+    StepFunction,
+    contrast_classes,
+    contrast_others,
+    contrast_steps,
+)
 from fieldguide.identify.cost import cost_of_classes, relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
 from fieldguide.identify.graph import ABSENT, BOTH, LEFT, RIGHT, DecisionGraph
@@ -39,6 +45,7 @@ __all__ = [
     "Tried",
     "choose_key",
     "contrast_classes",
+    "contrast_others",
     "contrast_steps",
     "cost_of_classes",
     "generalization_bound",

@@ -6,6 +6,8 @@
     with a shortlist    f_a − f_b where both are on it, since these decide; else that node; else,
                         where the walk does not lead to a, f_a − f_b, which would decide
 
+Of a class against all others, one-vs-all and shortlists have a function of its own, f_a.
+
 A linear function of a row is a sum over its columns. What a column adds to the decision is exact,
 and where columns are sums over places of a picture, so is what a place adds.
 """
@@ -25,7 +27,7 @@ class Contrast(NamedTuple):
     """coef · x + intercept, above 0 where it speaks for ``winner``."""
 
     winner: int  # places in ``classes_``
-    rival: int
+    rival: int | None  # None: all others
     coef: np.ndarray  # (n_features,) float64
     intercept: float
     node: int | None = None  # of the key's graph; None for flat keys
@@ -105,6 +107,44 @@ def contrast_classes(
     coef, intercept = take(int(p))
     sign = 1 if winner == high else -1
     return Contrast(winner, rival, sign * coef, sign * intercept)
+
+
+def contrast_others(key: Any, winner: int) -> Contrast | None:
+    """Return the function of a class against all others, by which it competes with theirs.
+
+    Parameters
+    ----------
+    key : fitted classifier of :mod:`fieldguide.identify`
+    winner : int
+        Place in ``classes_``.
+
+    Returns
+    -------
+    Contrast, or None
+        None where the key has no such linear function: one-vs-one, a graph without a shortlist,
+        another kernel, or two classes, which have one function for both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.identify import OneVsAllClassifier, contrast_others
+    >>> X, y = np.repeat(np.eye(3), 4, axis=0), np.repeat(list("abc"), 4)
+    >>> key = OneVsAllClassifier(C=10.0).fit(X, y)
+    >>> found = contrast_others(key, 1)
+    >>> bool(np.isclose(found.evaluate(X[0]), key.decision_function(X[:1])[0, 1]))
+    True
+    """
+    check_is_fitted(key)
+    n_classes, graph = len(key.classes_), key.graph_
+    if not 0 <= winner < n_classes:
+        raise InvalidArgument(f"winner must be a place among {n_classes} classes; got {winner}.")
+    functions = key.functions_ if graph is None else graph.functions
+    has_own = isinstance(key, OneVsAllClassifier) if graph is None else key.search == "shortlist"
+    if not isinstance(functions, LinearFunctions) or not has_own or n_classes < 3:
+        return None
+    place = winner if graph is None else graph.n_nodes + winner
+    coef = np.asarray(functions.coef[place], dtype=np.float64)
+    return Contrast(winner, None, coef, float(functions.intercept[place]))
 
 
 def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:

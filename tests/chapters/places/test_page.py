@@ -1,6 +1,7 @@
 """Outlines of marks on plates, in answers, and in words."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -46,6 +47,8 @@ def test_several_places_and_the_whole_picture_in_words():
     assert word_located(two) == ("what tells it from j, at the upper left and on the right")
     assert word_located(at((0, 0, 1, 1), share=0.9)) == ("what tells it from j, all over")
     assert word_located(at()) == "what tells it from j, in no one place"
+    of_plate = replace(at((0, 0, 0.2, 0.2)), against=None)
+    assert word_located(of_plate) == "what tells it from all others, at the upper left"
 
 
 @pytest.mark.parametrize(
@@ -113,6 +116,6 @@ def test_drawings_have_the_proportions_of_their_pictures(located_guide):
 
 def test_plates_without_places_have_no_switch(plain_guide, make_stand_in):
     guide = make_stand_in([("only", (), (160, 160), f"{i}.jpg") for i in range(3)])
-    guide.located = lambda i: None
+    guide.located = lambda i, against=None: None
     page = Renderer(guide, live=False).page("kind/only.html")
     assert "outline" not in re.sub(r"<head>.*</head>", "", page, flags=re.DOTALL)

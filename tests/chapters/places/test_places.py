@@ -91,6 +91,22 @@ def test_what_each_part_adds_is_exact(guide, squares):
     }
 
 
+def test_a_plate_shows_the_kind_against_all_others_and_a_pair_the_two(guide):
+    """Each by the function of the key that says so, exactly."""
+    key = guide._models.key
+    scores = key.decision_function(np.asarray(guide._models.rows))
+    names = [str(name) for name in key.classes_]
+    for specimen, located in guide.all_located():
+        own = scores[specimen.id, names.index(specimen.kind)]
+        assert located.against is None
+        assert located.score == pytest.approx(own, abs=1e-3)
+        (rival,) = (name for name in names if guide.located(specimen.id, name) is not None)
+        beside = guide.located(specimen.id, rival)
+        assert beside.against == rival != specimen.kind
+        margin = own - scores[specimen.id, names.index(rival)]
+        assert beside.score == pytest.approx(margin, abs=1e-3)
+
+
 def test_a_new_image_is_located(guide):
     image, box = draw((220, 20, 20), 3, 1234)
     answer, also = guide.identify([image])[0], guide.locate([image], "red")[0]
@@ -138,6 +154,19 @@ def test_an_older_guide_opens_without_places(plain, tmp_path):
         opened.locate([image])
 
 
+def test_a_guide_with_one_record_of_a_picture_opens(plain, tmp_path):
+    """As versions before 4 of the file had them."""
+    out = shutil.copytree(plain.folder, tmp_path / "guide")
+    path = out / "editions/1/models/places.json"
+    said = json.loads(path.read_text())
+    said["pictures"] = {digest: found[-1] for digest, found in said["pictures"].items()}
+    path.write_text(json.dumps(said))
+    opened = Guide.open(out)
+    for specimen, found in opened.all_located():
+        assert found == plain.located(specimen.id, found.against)
+    assert len(opened.all_located()) == len(plain.all_located()) > 0
+
+
 @pytest.mark.parametrize("damage", ["cut", "outline", "subject", "box"])
 def test_a_damaged_file_is_one_sentence(plain, tmp_path, damage):
     out = shutil.copytree(plain.folder, tmp_path / "guide")
@@ -146,13 +175,13 @@ def test_a_damaged_file_is_one_sentence(plain, tmp_path, damage):
     if damage == "cut":
         path.write_text(path.read_text()[:200])
     else:
-        first = next(iter(said["pictures"].values()))["places"][0]
+        first = next(iter(said["pictures"].values()))[0]["places"][0]
         if damage == "outline":
             first["outline"] = ["1,2 3000,4 5"]
         elif damage == "box":
             first["box"] = "0 0 1"
         else:
-            next(iter(said["pictures"].values()))["subject"]["confidence"] = 3
+            next(iter(said["pictures"].values()))[0]["subject"]["confidence"] = 3
         path.write_text(json.dumps(said))
     with pytest.raises(GuideError, match=r"The places .* cannot be read .*; build the guide again"):
         Guide.open(out).located(0)

@@ -2,8 +2,10 @@
 
 The key decides between a kind and the next likely one by a linear function, and that function is
 a sum over places of the picture (:mod:`fieldguide.chapters.places.evidence`). For new images this
-is done when they are identified, for a few exemplars of each kind when a guide is built, for its
-plates. Nobody has drawn a box: the subject is found as in the second look.
+is done when they are identified. For a few exemplars of each kind it is done when a guide is built:
+for plates by the kind's own function against all others, where the key has one, and for pages of
+two kinds against the next likely one. Nobody has drawn a box: the subject is found as in the second
+look.
 
 How many exemplars are looked at grows with the collection: 15 % of it, or 160 pictures if that is
 more, up to 6 of a kind and 2,400 in all, but never less than 3 of a kind; of very many kinds, the
@@ -45,12 +47,12 @@ from fieldguide.guide.rows import Rows
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import FoundSubject, Kind
 from fieldguide.guide.workspace import Workspace
-from fieldguide.identify import Contrast, contrast_classes
+from fieldguide.identify import Contrast, contrast_classes, contrast_others
 
 NAME = "places"
 ANSWER = Located
 FILE = "models/places"
-VERSION = 3  # raise it when places are found in another way: earlier ones are then not kept
+VERSION = 4  # raise it when places are found in another way: earlier ones are then not kept
 STEP = "finding what decides"
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
@@ -71,7 +73,9 @@ class PlaceModel(NamedTuple):
     """What a guide knows of places."""
 
     finder: SubjectFinder | None  # None where the second look of the rows has one
-    of_picture: dict[str, Located]  # by the digest of a picture
+    # By the digest of a picture: what tells its kind from all others, where the key has a function
+    # of that, then from the likeliest one.
+    of_picture: dict[str, tuple[Located, ...]]
 
     def answer(self, sighting: Sighting) -> Located | None:
         """Return where the decision for the likeliest kind comes from."""
@@ -150,14 +154,14 @@ def find_unchanged(
     X, records = work.built[rows.NAME].X, work.built[specimens.NAME].records
     unchanged = []
     for kind, i in ((kind.name, i) for kind, ids in sample for i in ids):
-        found = known.of_picture.get(records[i].digest)
-        if found is not None and found.kind == kind:
+        found = known.of_picture.get(records[i].digest, ())
+        if found and found[0].kind == kind:
             row = np.asarray(X[[i]])
-            now, then = (contrast_classes(k, row, _find_class(k, kind)) for k in (key, before))
-            if now is None or then is None or not _is_same(now, then):
-                continue
-            if key.classes_[now.rival] == found.against:
-                unchanged.append((records[i].digest, json.dumps(_to_record(found)).encode()))
+            now, then = (list_contrasts(k, row, kind) for k in (key, before))
+            told = [name_rival(key, each) for each in now]
+            is_same = len(now) == len(then) and all(map(_is_same, now, then))
+            if is_same and told == [each.against for each in found]:
+                unchanged.append((records[i].digest, _to_bytes(found)))
     return unchanged
 
 
@@ -167,7 +171,7 @@ def find_missing(
     key: Any,
     finder: SubjectFinder,
     inputs: str,
-) -> dict[str, Located]:
+) -> dict[str, tuple[Located, ...]]:
     """Return what decides on each exemplar, by the digest of its picture."""
     features: Rows = work.built[rows.NAME]
     records = work.built[specimens.NAME].records
@@ -179,13 +183,16 @@ def find_missing(
     def find(one: tuple[str, int]) -> tuple[str, bytes]:
         kind, i = one
         image = _read(work, i)
-        located = None
+        located: tuple[Located, ...] = ()
         if image is not None:
             first = work.network.run(work.network.crop(image)[None], cells=True)
             looks = look_closer(image, work.network, finder, basis)
             seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
-            located = locate(seen, key, features.stack, work.network, kind)
-        return records[i].digest, json.dumps(located and _to_record(located)).encode()
+            located = tuple(
+                lay_over(seen, contrast, key, features.stack, work.network)
+                for contrast in list_contrasts(key, seen.row, kind)
+            )
+        return records[i].digest, _to_bytes(located)
 
     n_done = len(todo) - len(missing)
     work.progress(STEP, n_done, len(todo))
@@ -194,7 +201,15 @@ def find_missing(
         n_done += 1
         work.progress(STEP, n_done, len(todo))
     said = {records[i].digest: json.loads(kept[records[i].digest]) for _, i in todo}
-    return {digest: _read_record(record) for digest, record in said.items() if record is not None}
+    return {digest: tuple(map(_read_record, each)) for digest, each in said.items() if each}
+
+
+def list_contrasts(key: Any, row: np.ndarray, kind: str) -> list[Contrast]:
+    """Return the functions for a kind that an exemplar shows: against all others, and against the
+    likeliest one; where the key has them."""
+    k = _find_class(key, kind)
+    both = (contrast_others(key, k), contrast_classes(key, row, k))
+    return [contrast for contrast in both if contrast is not None]
 
 
 def locate(
@@ -205,16 +220,26 @@ def locate(
     KeyError for a kind that the key does not know.
     """
     contrast = contrast_classes(key, seen.row, winner=_find_class(key, kind))
-    if contrast is None:
-        return None
+    return None if contrast is None else lay_over(seen, contrast, key, stack, network)
+
+
+def lay_over(
+    seen: Seen, contrast: Contrast, key: Any, stack: FeatureStack | None, network: Network
+) -> Located:
+    """Return where in a picture a function of the key comes from."""
     n_columns = seen.row.shape[1]
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
         looks[DEEP] = first_look(seen.first, find_area(WHOLE["whole"], *seen.image.size))
-    field = share_margin(contrast, seen.row, columns, looks, seen.image.size)
-    against = str(key.classes_[contrast.rival])
+    field = share_margin(contrast, seen.row, columns, looks, seen.image.size, network)
+    kind, against = str(key.classes_[contrast.winner]), name_rival(key, contrast)
     return locate_margin(seen.image, seen.looks.subject, field, kind, against)
+
+
+def name_rival(key: Any, contrast: Contrast) -> str | None:
+    """Return the kind that another is told from; None for all others."""
+    return None if contrast.rival is None else str(key.classes_[contrast.rival])
 
 
 def _find_class(key: Any, kind: str) -> int:
@@ -246,7 +271,10 @@ def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
         "finder": finder,
         "version": VERSION,
         "inputs": inputs,
-        "pictures": {digest: _to_record(found) for digest, found in model.of_picture.items()},
+        "pictures": {
+            digest: [_to_record(each) for each in found]
+            for digest, found in model.of_picture.items()
+        },
     }
     files.write_model(draft, FILE, arrays, settings)
 
@@ -311,6 +339,10 @@ def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
     return True
 
 
+def _to_bytes(found: Sequence[Located]) -> bytes:
+    return json.dumps([_to_record(each) for each in found]).encode()
+
+
 def _to_record(found: Located) -> dict[str, Any]:
     subject = found.subject
     return {
@@ -341,7 +373,11 @@ def _to_record(found: Located) -> dict[str, Any]:
 
 def _from_state(arrays: Mapping[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
     finder = unpack(_FINDER, dict(arrays), settings["finder"], "places")
-    pictures = {str(digest): _read_record(each) for digest, each in settings["pictures"].items()}
+    pictures = {
+        # Guides of earlier versions have one record of a picture.
+        str(digest): tuple(map(_read_record, [found] if isinstance(found, dict) else found))
+        for digest, found in settings["pictures"].items()
+    }
     return PlaceModel(finder, pictures)
 
 
@@ -364,7 +400,7 @@ def _read_record(record: dict[str, Any]) -> Located:
         subject = FoundSubject(box, sure, int(said["n_pieces"]))
     return Located(
         str(record["kind"]),
-        str(record["against"]),
+        None if record["against"] is None else str(record["against"]),
         float(record["score"]),
         _share(float(record["share"])),
         places,

@@ -47,13 +47,13 @@ def draw_outlines(
 ) -> dict[int, Outline]:
     """Return the outlines of those specimens of which the guide knows what decided.
 
-    The decision is between the kind of a specimen and the next likely one; ``against`` a kind,
-    only where it is that one.
+    The decision is between the kind of a specimen and all others, where the key has a function of
+    that; ``against`` a kind, between the two, only where it is the next likely one.
     """
     outlines = {}
     for specimen in guide.specimens(list(ids)):
-        located = guide.located(specimen.id)
-        if located is None or against not in (None, located.against):
+        located = guide.located(specimen.id, against)
+        if located is None:
             continue
         size = (specimen.width, specimen.height)
         outlines[specimen.id] = draw_outline(located, size, guide.shown_name)
@@ -84,7 +84,8 @@ def draw_path(located: Located, width: float, height: float) -> str:
 
 def word_located(located: Located, spell: Spell = display_name) -> str:
     """Say what decided: "what tells it from wren, in the middle"."""
-    told = f"what tells it from {spell(located.against)}"
+    others = "all others" if located.against is None else spell(located.against)
+    told = f"what tells it from {others}"
     if not located.places:
         return f"{told}, in no one place"
     if located.share >= _WHOLE:

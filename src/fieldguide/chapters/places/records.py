@@ -31,8 +31,10 @@ class Located:
     """Where in a picture the key's decision for a kind comes from."""
 
     kind: Annotated[str, "name of the kind"]
-    against: Annotated[str, "the likeliest other kind, which it is told from"]
-    score: Annotated[float, "margin of the key between the two, the sum of its parts"]
+    against: Annotated[
+        str | None, "the likeliest other kind, which it is told from; null on plates: all others"
+    ]
+    score: Annotated[float, "margin of the key, the sum of its parts"]
     share: Annotated[float, "of the picture that its places cover"]
     places: Annotated[tuple[Place, ...], "what adds most comes first; may be empty"]
     parts: Annotated[tuple[PartOfMargin, ...], "exact; their sum is the score"] = ()

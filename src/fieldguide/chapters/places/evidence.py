@@ -27,9 +27,9 @@ from fieldguide.locate import follow_edges, trace_outlines
 CANVAS_PX = 96  # longer side of the field
 # Chosen on CUB-200's species of even numbers and on specimens of seeds 2000 to 2004; 1000 to 1004
 # are reported.
-SMOOTH = 0.02  # of the longer side: standard deviation
+SMOOTH = 0.025  # of the longer side: standard deviation
 CUT_SUBJECT = 0.45  # of the largest score, brought to the picture's edges
-CUT_FIELD = 0.8  # of the largest value inside the subject
+CUT_FIELD = 0.7  # of the largest value inside the subject
 SHARPEST = "closer"  # its cells are the smallest
 MOST_PLACES = 3
 LEAST_SHARE = 0.1  # of what the first place adds, that another must add

@@ -84,6 +84,7 @@ PARTS = {
 }
 WEIGHED = "both looks"  # the quarters count as the rows to learn from say, as in a guide
 N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
+SHARES = ("in marks", "in creature", "area")  # of outlines on drawn specimens
 N_JOBS = 2
 N_BUILDS, N_ANSWERS, N_TOGETHER = 3, 20, 25
 
@@ -394,9 +395,7 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
                 inside = [float((mask & part).sum() / mask.sum()) for part in parts]
                 shares.setdefault(name, []).append([*inside, float(mask.mean())])
     return {
-        name: dict(
-            zip(("in marks", "in creature", "area"), np.mean(rows, axis=0).tolist(), strict=True)
-        )
+        name: dict(zip(SHARES, np.mean(rows, axis=0).tolist(), strict=True))
         for name, rows in shares.items()
     }
 
@@ -513,7 +512,7 @@ def table(result: dict) -> str:
             f"{np.median(cost['seconds of an answer']):.3f} s of it."
         )
         lines.append("")
-    lines += ["| drawn specimens | in marks | in creature | area |", "|---|---|---|---|"]
+    lines += [f"| drawn specimens | {' | '.join(SHARES)} |", "|---|---|---|---|"]
     for name, told in result["specimens"].items():
-        lines.append(f"| {name} | {' | '.join(map(interval, told.values()))} |")
+        lines.append(f"| {name} | {' | '.join(interval(told[column]) for column in SHARES)} |")
     return "\n".join(lines)

@@ -10,10 +10,9 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fieldguide._files import encode_json
-from fieldguide.exports.imagefolder import METADATA, ImageFolder
+from fieldguide.exports.imagefolder import METADATA, ImageFolder, write_pictures
 from fieldguide.exports.order import Order
 from fieldguide.exports.specimen_rows import SpecimenRow
-from fieldguide.site.export import write_folder
 
 CROISSANT = "croissant.json"
 _TYPES = {str: "sc:Text", int: "sc:Integer", float: "sc:Float"}
@@ -40,13 +39,7 @@ _CONTEXT: dict[str, Any] = {
 
 def write(order: Order) -> Path:
     """Write the folder, or bring an earlier one up to date."""
-    return write_folder(
-        order.guide,
-        order.target,
-        _Described(order),
-        overwrite=order.overwrite,
-        progress=order.progress,
-    )
+    return write_pictures(order, _Described(order))
 
 
 class _Described(ImageFolder):

@@ -22,10 +22,15 @@ METADATA = "metadata.jsonl"
 
 def write(order: Order) -> Path:
     """Write the folder, or bring an earlier one up to date."""
+    return write_pictures(order, ImageFolder(order))
+
+
+def write_pictures(order: Order, folder: "ImageFolder") -> Path:
+    """Write a folder of pictures, or bring an earlier one up to date."""
     return write_folder(
         order.guide,
         order.target,
-        ImageFolder(order),
+        folder,
         overwrite=order.overwrite,
         progress=order.progress,
     )

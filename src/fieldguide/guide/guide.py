@@ -1,8 +1,6 @@
 """A guide: build it from a collection, open it again, ask it about a new image."""
 
-import difflib
 import os
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +18,7 @@ from fieldguide.guide.adding import add_to_guide
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
+from fieldguide.guide.calling import find_branch, find_kind
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.edited import EditedCatalogue, Overlay
@@ -34,6 +33,7 @@ from fieldguide.guide.originals import Original, find_original, read_original
 from fieldguide.guide.pairs import KindPair, compare_kinds
 from fieldguide.guide.sighting import Sighting, describe_subject
 from fieldguide.guide.summaries import find_nearest
+from fieldguide.guide.telling import count, tell_growth, tell_summary, tell_verdict
 from fieldguide.guide.views import (
     Branch,
     Couplet,
@@ -103,8 +103,8 @@ class Guide:
 
     def __repr__(self) -> str:
         n_kinds = self.about.get("n_kinds")
-        kinds = f" of {_count(n_kinds, 'kind')}" if n_kinds else ""
-        held = f"{_count(self.n_shown, 'specimen')}{kinds}"
+        kinds = f" of {count(n_kinds, 'kind')}" if n_kinds else ""
+        held = f"{count(self.n_shown, 'specimen')}{kinds}"
         return f"<Guide {self.title!r}: {held}, in {str(self.folder)!r}>"
 
     def _repr_html_(self) -> str:
@@ -422,49 +422,12 @@ class Guide:
     @property
     def summary(self) -> str:
         """One sentence on what the collection is and holds."""
-        sentence = _count(self.n_shown, "specimen")
-        if self.kinds_are_found:
-            sentence += f" without labels, in {_count(len(self.kinds), 'branch', 'branches')}"
-            sentence += " that serve as kinds"
-        elif self.kinds:
-            sentence += f" of {_count(len(self.kinds), 'kind')}"
-        common = self.about.get("common_words") or ()
-        if common:
-            sentence += f", nearly all “{', '.join(common[:2])}”"
-        first = sorted(
-            (self.branches[b] for b in self.branches[0].children),
-            key=lambda b: (b.is_likeness, -b.count),
-        )
-        listed = [f"{branch.words[0]} ({branch.count:,})" for branch in first[:4]]
-        if len(first) > 4:
-            listed = [*listed[:3], _count(len(first) - 3, "more branch", "more branches")]
-        if not listed:
-            return f"{sentence}."
-        return f"{sentence}: {' and '.join(filter(None, [', '.join(listed[:-1]), listed[-1]]))}."
+        return tell_summary(self)
 
     @property
     def verdict(self) -> str:
         """One sentence on how well the key does on specimens that it has not seen."""
-        if not self.about["n_kinds"]:
-            return (
-                "The collection has no kinds, so it has no key: new images are put into the tree."
-            )
-        if self.kinds_are_found:
-            return self._tell_agreement()
-        accuracy, mean = self.about["accuracy"], self.about["mean_class_accuracy"]
-        if accuracy is None:
-            return "There are too few specimens of each kind to say how often the key is right."
-        sentence = (
-            f"The key names {accuracy:.1%} of held-out specimens rightly "
-            f"({mean:.1%} as the mean over kinds; {self.about['n_folds']} folds)"
-        )
-        key = self.about.get("key") or {}
-        point = key.get("point")
-        if point and point["share"] < 1:
-            asked, whole = point["evaluations"], point["evaluations"] / point["share"]
-            counted = key.get("counted", "functions")
-            sentence += f", with {asked:.1f} {counted} for a picture, not {whole:.0f}"
-        return f"{sentence}. {self.growth}".rstrip()
+        return tell_verdict(self.about)
 
     @property
     def kinds_are_found(self) -> bool:
@@ -475,33 +438,10 @@ class Guide:
         """Return the branch that serves as a kind; None for a kind that is a label."""
         return (self.about.get("kind_branches") or {}).get(kind)
 
-    def _tell_agreement(self) -> str:
-        """Return how often the key puts a specimen into its branch without having seen it."""
-        share = self.about.get("agreement")
-        if share is None:
-            return "There are too few specimens in each branch to say how often the key finds it."
-        return (
-            f"The key puts {share:.1%} of held-out specimens into the branch that the tree gave "
-            f"them ({self.about['n_folds']} folds): that is how far the two agree, and not how "
-            "often they are right, for nobody has named these specimens."
-        )
-
     @property
     def growth(self) -> str:
         """What is known of kinds that the key learnt without being trained again; "" if none."""
-        said = self.about.get("growth", {})
-        if not said.get("kinds"):
-            return ""
-        kinds, share = _count(len(said["kinds"]), "kind"), said["accuracy"]
-        right = (
-            f" of their held-out specimens it names {share:.1%} rightly;"
-            if share is not None
-            else ""
-        )
-        return (
-            f"It has learnt {kinds} since, without being trained again:{right} what the others "
-            "lose to them is not in the first figure until it is trained with all."
-        )
+        return tell_growth(self.about)
 
     def kind(self, name: str) -> Kind:
         """Return a kind by its name."""
@@ -514,26 +454,7 @@ class Guide:
 
     def find_kind(self, name: str) -> str:
         """Return the name of a kind from how a person may write it: "Crocodile head"."""
-        if name in self._kind_by_name:
-            return self._kind_by_name[name].name
-        shown = {kind.shown: kind.name for kind in self.kinds}
-        if name in shown:
-            return shown[name]
-        plain: dict[str, dict[str, None]] = {}
-        for kind in self.kinds:
-            for form in (kind.name, kind.shown):
-                plain.setdefault(display_name(form).casefold(), {})[kind.name] = None
-        wanted = display_name(name).casefold()
-        found = list(plain.get(wanted, ()))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            listed = ", ".join(map(repr, found))
-            raise GuideError(f"{len(found)} kinds may be meant by {name!r}: {listed}; give one.")
-        near = difflib.get_close_matches(wanted, sorted(plain), n=3, cutoff=0.5)
-        hints = dict.fromkeys(self.shown_name(kind) for form in near for kind in plain[form])
-        hint = f" There is {', '.join(map(repr, hints))}." if hints else ""
-        raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
+        return find_kind(self, self._kind_by_name, name)
 
     def marks(self, kind: str) -> "KindMarks | None":
         """Return what tells a kind from the others; None in a guide without marks."""
@@ -654,33 +575,7 @@ class Guide:
 
         ``"7"``, ``"branch/7.html"``, ``"bird"`` and ``"animal > bird"`` may all be the same one.
         """
-        numbered = re.fullmatch(r"(?:branch/)?(\d+)(?:\.html)?", name.strip())
-        if numbered:
-            found = [b.id for b in self.branches if b.id == int(numbered[1])]
-        else:
-            wanted = _plain_path(name)
-            paths = [_plain_path(self.sentence(b.id)) for b in self.branches]
-            ends = [b.id for b in self.branches if paths[b.id][-len(wanted) :] == wanted]
-            leads = [
-                b.id
-                for b in self.branches
-                if len(wanted) == 1 and wanted[0] in [word.casefold() for word in b.words]
-            ]
-            found = ends or leads
-        if len(found) == 1:
-            return found[0]
-        if found:
-            listed = "; ".join(f"{b} ({self.sentence(b)})" for b in found[:5])
-            raise GuideError(
-                f"{len(found)} branches are called {name!r}: {listed}; give the number of one."
-            )
-        words = {word for b in self.branches for word in b.words}
-        near = difflib.get_close_matches(name, sorted(words), n=3, cutoff=0.5)
-        hint = f" There is {', '.join(repr(word) for word in near)}." if near else ""
-        raise GuideError(
-            f"No branch is called {name!r}; give its words, or a number from 0 to "
-            f"{len(self.branches) - 1}.{hint}"
-        )
+        return find_branch(self, name)
 
     @cached_property
     def _finder(self) -> Finder:
@@ -878,12 +773,3 @@ class Guide:
         ids = sorted({i for each in known.values() for i in each.exemplars})
         found = ((specimen, self.located(specimen.id)) for specimen in self.specimens(ids))
         return [(specimen, at) for specimen, at in found if at is not None]
-
-
-def _plain_path(sentence: str) -> list[str]:
-    """Return the steps of a sentence such as "animal › bird" or "Animal > bird"."""
-    return [" ".join(step.split()).casefold() for step in re.split("[›>]", sentence)]
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

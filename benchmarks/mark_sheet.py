@@ -1,11 +1,13 @@
 """Draw kinds of guides with their mark sentences and pictures, for a person to grade them.
 
     python benchmarks/mark_sheet.py GUIDE [GUIDE …] --seed 21 --out out/mark_sheets [--also FILE]
+    python benchmarks/mark_sheet.py GUIDE [GUIDE …] --again KEY --seed 22 --out out/again
 
 Of each guide, 20 kinds drawn at random. An item is a sentence, 12 pictures of the kind drawn at
 random, and 6 of each of two look-alikes: those that the sentence names, or the first two.
 ``--also`` names a CSV file with the columns guide, kind and sentence: what another version says of
 the same kinds. All items are shuffled: who grades does not know which version says a sentence.
+``--again`` is a second reading: the kinds of an earlier ``key.csv``, other pictures, another order.
 ``items.csv`` has the sentences to grade; ``key.csv`` says afterwards what they were.
 
 The grades: *true and telling* (what it says is seen in most pictures of the kind, and tells it from
@@ -37,18 +39,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=21)
     parser.add_argument("--out", type=Path, default=Path("out/mark_sheets"))
     parser.add_argument("--also", type=Path, help="CSV with the columns guide, kind, sentence")
+    parser.add_argument("--again", type=Path, help="key.csv of an earlier sheet: its kinds")
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     others: dict[tuple[str, str], str] = {}
     if arguments.also is not None:
-        with open(arguments.also, newline="", encoding="utf-8") as opened:
-            for row in csv.DictReader(opened):
-                others[row["guide"], row["kind"]] = row["sentence"]
+        for row in read_rows(arguments.also):
+            others[row["guide"], row["kind"]] = row["sentence"]
     items = []
     for folder in arguments.guides:
         guide = Guide.open(folder)
-        for k in rng.permutation(len(guide.kinds))[:N_KINDS]:
-            name = guide.kinds[int(k)].name
+        names = [guide.kinds[int(k)].name for k in rng.permutation(len(guide.kinds))[:N_KINDS]]
+        if arguments.again is not None:
+            known = read_rows(arguments.again)
+            names = sorted({row["kind"] for row in known if row["guide"] == folder.name})
+        for name in names:
             found = guide.marks(name)
             assert found is not None, "build the guide with marks"
             named = [
@@ -72,6 +77,12 @@ def main() -> None:
     for first in range(0, len(items), N_PER_SHEET):
         sheet = draw_sheet(items[first : first + N_PER_SHEET], first + 1)
         sheet.save(arguments.out / f"sheet_{first // N_PER_SHEET + 1:02d}.png")
+
+
+def read_rows(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    with open(file, newline="", encoding="utf-8") as opened:
+        return list(csv.DictReader(opened))
 
 
 def draw_pictures(

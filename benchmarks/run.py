@@ -68,6 +68,7 @@ PROBLEMS = (
     "guide_tree",
     "subject_words",
     "marks",
+    "half_annotated",
     "unknown",
     "key_choice",
     "key_words",

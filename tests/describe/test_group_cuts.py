@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldguide.describe.group_cuts import cut_margins
+from fieldguide.describe.group_cuts import RIGHT, cut_margins, find_agreeing
 
 
 def draw_margins(seed, n_groups=20, n_rows=8, n_attributes=12):
@@ -36,6 +36,32 @@ def test_margins_that_say_nothing_are_not_believed():
     margins = rng.normal(size=A.shape) - 2
     cuts = cut_margins(margins, A, groups)
     assert (cuts.score(margins) >= 0.5).mean() < 0.02
+
+
+def test_about_as_much_is_right_of_new_groups_as_of_held_out_ones():
+    """Margins that overlap: of groups that show an attribute 0, of others −1, both ± 0.5."""
+    said_right = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        groups, shows = np.repeat(np.arange(40), 4), rng.random((40, 30)) < 0.3
+        levels = np.where(shows, 0.0, -1.0) + 0.5 * rng.normal(size=shows.shape)
+        learnt, new = groups < 20, groups >= 20
+        cuts = cut_margins(levels[groups][learnt], shows[groups][learnt] * 1.0, groups[learnt])
+        said = cuts.score(levels[groups][new]) >= 0.5
+        said_right.append((said & shows[groups][new]).sum() / said.sum())
+        assert said.sum() > 0.2 * shows[groups][new].sum()
+    assert abs(np.mean(said_right) - RIGHT) < 0.05
+
+
+def test_a_measure_that_annotated_groups_contradict_is_not_said():
+    groups = np.repeat(np.arange(8), 5)
+    shows = np.stack([groups < 3, groups < 4, groups < 0], axis=1)
+    scores = np.where(groups[:, None] < 4, 0.9, 0.1) * np.array([1, 1, 0.5])
+    assert find_agreeing(scores, shows * 1.0, groups).tolist() == [True, True, True]
+    shows[groups == 2] = False
+    assert find_agreeing(scores, shows * 1.0, groups).tolist() == [False, True, True]
+    unknown = np.where(groups[:, None] < 4, np.nan, shows)
+    assert find_agreeing(scores, unknown, groups).all()
 
 
 def test_an_attribute_of_one_group_is_said_of_no_other():

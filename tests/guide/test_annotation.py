@@ -7,6 +7,9 @@ import pytest
 
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
+from fieldguide.features import map_subject
+from fieldguide.features.colour_names import name_colours
+from fieldguide.features.subject_words import SeenSubject
 from fieldguide.guide import Guide
 from fieldguide.guide.annotation import (
     fill_annotation,
@@ -81,7 +84,7 @@ def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
     save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
     again = open_annotation(tmp_path, 6)
     assert again.names == annotation.names
-    np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
+    np.testing.assert_array_equal(again.detect(X, None), annotation.detect(X, None))
     with pytest.raises(GuideError, match="build the guide again"):
         open_annotation(tmp_path, 7)
     file = tmp_path / "models" / "annotation.safetensors"
@@ -109,7 +112,39 @@ def test_kinds_that_nobody_annotated_have_what_other_kinds_taught(tmp_path):
     save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
     again = open_annotation(tmp_path, 26)
     assert again.names == annotation.names
-    np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
+    np.testing.assert_array_equal(again.detect(X, None), annotation.detect(X, None))
+
+
+def map_bug(colour):
+    """The map of a bug of one colour on white."""
+    image, is_subject = np.full((64, 64, 3), 255, dtype=np.uint8), np.zeros((64, 64), dtype=bool)
+    image[16:48, 12:52], is_subject[16:48, 12:52] = colour, True
+    return map_subject(SeenSubject(image, name_colours(image), is_subject))
+
+
+def test_an_attribute_that_is_a_word_of_the_map_is_measured_unless_kinds_object(tmp_path):
+    """Eight kinds of bugs; what the rows show is the kind alone, and two kinds are unknown."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(8), 10)
+    red = np.isin(kinds, (0, 1, 2, 7))
+    X = np.eye(8)[kinds] + 0.05 * rng.normal(size=(80, 8))
+    maps = np.stack([map_bug((200, 20, 30) if r else (40, 80, 190)) for r in red])
+    names = ["mostly red", "mostly blue", "spotted"]
+    A = np.column_stack([red, np.isin(kinds, (3, 5)), kinds % 2]).astype(float)
+    A[kinds >= 6] = np.nan
+    arguments = {"groups": kinds, "seed": 0, "n_jobs": 1}
+    annotation = learn_annotation(X, A, names, maps=maps, **arguments)
+    assert annotation.measured == ("mostly red",)  # one of three blue kinds is said not to be blue
+    said = fill_annotation(A, names, annotation, X, maps)[kinds >= 6] >= 0.5
+    np.testing.assert_array_equal(said[:, 0], red[kinds >= 6])
+    assert learn_annotation(X, A, names, **arguments).measured == ()  # without a second look
+    (tmp_path / "models").mkdir()
+    save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
+    again = open_annotation(tmp_path, 8)
+    assert again.measured == annotation.measured
+    np.testing.assert_array_equal(again.detect(X, maps), annotation.detect(X, maps))
+    nothing = np.full((1, maps.shape[1]), np.nan)
+    assert (annotation.detect(X[:1], nothing)[:, annotation.names.index("mostly red")] == 0).all()
 
 
 def test_a_new_image_gets_the_words_of_the_owner(tmp_path):

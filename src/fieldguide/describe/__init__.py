@@ -5,7 +5,7 @@ from fieldguide.describe.attribute_detectors import AttributeDetectors
 from fieldguide.describe.attribute_tree import AttributeTree
 from fieldguide.describe.bernoulli_tree import BernoulliTree
 from fieldguide.describe.chain_files import load_chains, pack_chains, save_chains, unpack_chains
-from fieldguide.describe.group_cuts import GroupCuts, cut_margins
+from fieldguide.describe.group_cuts import GroupCuts, cut_margins, find_agreeing
 from fieldguide.describe.tree import Tree
 from fieldguide.describe.wording import DescribedTree, describe_tree
 
@@ -19,6 +19,7 @@ __all__ = [
     "Tree",
     "cut_margins",
     "describe_tree",
+    "find_agreeing",
     "load_chains",
     "pack_chains",
     "save_chains",

@@ -37,7 +37,7 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
         lines += [FOUND_NOTE] * (answer.kinds_from == BRANCHES)
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
-        lines.append(f"shows {', '.join(word for word, _ in answer.words[:8])}")
+        lines.append(f"seen: {', '.join(word for word, _ in answer.words[:8])}")
     pages = list_pages()
     lines += [
         line for name, said in answer.parts.items() for line in pages[name].word_answer(guide, said)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from safetensors.numpy import load_file
 from tests.features.test_deep import make_network
 
 from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE
+from fieldguide.chapters.marks.model import is_doubtful
 from fieldguide.chapters.marks.pool import (
     SOURCES,
     Column,
@@ -17,6 +19,7 @@ from fieldguide.chapters.marks.pool import (
     score_columns,
     see_columns,
 )
+from fieldguide.chapters.marks.records import Mark
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features import MAP_WORDS, WordModel
@@ -111,10 +114,28 @@ def test_all_attributes_that_the_same_specimens_show_are_columns():
     np.testing.assert_array_equal(found, annotated[:, [0, 2, 1]])
 
 
+def test_an_attribute_that_is_a_word_of_the_map_stands_for_both():
+    annotated = np.array([[1, 1], [0, 0], [0, 1]], dtype=float)
+    model = WordModel(min_images=1)
+    model.fit_transform(None, annotated=annotated, annotated_names=["mostly red", "spotted"])
+    columns = list_columns(model, has_maps=True)
+    (red,) = [column for column in columns if column.text == "mostly red"]
+    assert (red.source, red.colours) == ("owner", ("red",))
+    assert len({column.text for column in columns}) == len(columns) == len(MAP_WORDS) + 1
+
+
 def test_what_a_thing_is_must_be_surer_than_what_it_looks_like():
     columns = (Column("bird", "network"), Column("mostly red", "subject", ("red",)))
     scores = np.array([[0.79, 0.5], [0.8, 0.49]])
     assert see_columns(columns, scores).tolist() == [[False, True], [True, False]]
+
+
+def test_what_the_network_is_in_doubt_of_is_neither_seen_nor_missed():
+    scores = np.array([0.79, 0.8, 0.49, 0.79])
+    bird = Mark("bird", "network", False, 9, 10, 1, 10)
+    is_left = [is_doubtful(replace(bird, column=j), scores) for j in range(3)]
+    assert is_left == [True, False, False]
+    assert not is_doubtful(replace(bird, source="subject", column=3), scores)
 
 
 def test_a_new_picture_shows_the_marks_of_its_kind(bugs):

@@ -98,7 +98,11 @@ def make(text, source="subject", n_own=21, n_other=3, **fields):
 def test_a_sentence_reads_as_a_person_writes():
     marks = [make("water bird", "network"), make("mostly white"), make("on blue", "surroundings")]
     assert say_marks(marks) == "water bird, mostly white; often on blue"
-    assert say_marks([make("dark", "picture")]) == "pictures: dark"
+    dark, busy, lines = (make(t, "picture") for t in ("dark", "busy", "upright lines"))
+    assert say_marks([dark]) == "in pictures that are dark"
+    assert say_marks([lines]) == "in pictures with upright lines"
+    said = "in pictures that are dark and busy, with upright lines"
+    assert say_marks([dark, busy, lines]) == said
     assert say_numbers(marks[0], "robins") == "in 21 of 24; in 3 of 24 robins"
 
 
@@ -106,6 +110,9 @@ def test_what_a_kind_lacks():
     assert make("red above", colours=("red",), negated=True).words == "no red above"
     assert make("mostly red", colours=("red",), negated=True).words == "not mostly red"
     assert make("crested", "owner", negated=True).words == "not crested"
+    assert make("eye spots", "owner", negated=True).words == "no eye spots"
+    assert make("seen from above", "owner", negated=True).words == "not seen from above"
+    assert make("mostly of one colour", negated=True).words == "not mostly of one colour"
     little = make("yellow", colours=("yellow",), negated=True, is_little=True)
     assert little.words == "less yellow"
 

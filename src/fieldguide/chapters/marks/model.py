@@ -32,6 +32,7 @@ from fieldguide.chapters.marks.pool import (
     OWNER,
     PICTURE,
     SUBJECT,
+    SURE,
     SURROUNDINGS,
     Column,
     Pool,
@@ -56,6 +57,7 @@ from fieldguide.chapters.marks.saying import drop_repeats, repeats_colours
 from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
 from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.sighting import Sighting
@@ -217,7 +219,10 @@ class Marks:
         return self.see(sighting, sighting.kinds[0].name) if sighting.kinds else None
 
     def see(self, sighting: Sighting, name: str) -> ImageMarks | None:
-        """Say which marks of a kind a new picture shows or lacks, and where."""
+        """Say which marks of a kind a new picture shows or lacks, and where.
+
+        What the network is in doubt of is left out: it is neither seen nor missed.
+        """
         if name not in self.kinds:
             return None
         k = self.kinds.index(name)
@@ -236,7 +241,10 @@ class Marks:
             numbers = mark.n_own, mark.of_own, mark.n_other, mark.of_other
             return ImageMark(mark.words, mark.source, is_seen, *numbers, box)
 
-        seen, seen_apart = tuple(map(see, marks)), tuple(map(see, apart))
+        seen, seen_apart = (
+            tuple(see(mark) for mark in some if not is_doubtful(mark, scores))
+            for some in (marks, apart)
+        )
         return ImageMarks(
             name, say_shown(seen), seen, against, seen_apart, self._find_unusual(k, scores)
         )
@@ -279,7 +287,11 @@ class Marks:
         around = [mark for mark in marks if mark.source == SURROUNDINGS]
         marks = [*is_about, *around] or marks
         if len(is_about) < 2:
-            marks = [*is_about, *self._list_lacked(k, other), *around] or marks
+            lacked = self._list_lacked(k, other)
+            if any(mark.threshold is not None and not mark.colours for mark in is_about):
+                # "not much wider than tall" says what "taller for its width" does.
+                lacked = [mark for mark in lacked if mark.colours or mark.source == OWNER]
+            marks = [*is_about, *lacked, *around] or marks
         return marks[:N_PAIR_MARKS]
 
     def _is_overlooked(self, passed: Passed) -> bool:
@@ -383,6 +395,13 @@ def _is_seen(mark: Mark, shows: np.ndarray, measures: np.ndarray | None) -> bool
         measure, sign, cut = mark.threshold
         return bool(sign * (measures[measure] - cut) > 0)
     return bool(shows[mark.column]) != mark.negated
+
+
+def is_doubtful(mark: Mark, scores: np.ndarray) -> bool:
+    """Whether a mark is a word that the network gives a picture, but not surely."""
+    if mark.source != NETWORK or mark.column is None:
+        return False
+    return bool(YES <= scores[mark.column] < SURE)
 
 
 def _find_box(mark: Mark, found: SubjectMap | None) -> Box | None:

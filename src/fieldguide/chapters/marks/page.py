@@ -242,9 +242,13 @@ def difference_lines(found: PairDifferences, names: tuple[str, str]) -> list[str
 def image_lines(record: ImageMarks, spell: Spell) -> list[str]:
     """Return the marks that a picture shows and lacks, as lines of text."""
     lines = []
+    listed_already = {mark.text for mark in record.marks}
     for title, marks in (
         (f"marks of {spell(record.kind)}", record.marks),
-        (f"unlike {spell(record.against or '')}", record.against_marks),
+        (
+            f"unlike {spell(record.against or '')}",
+            [mark for mark in record.against_marks if mark.text not in listed_already],
+        ),
     ):
         shown = [mark.text for mark in marks if mark.is_shown]
         missing = [mark.text for mark in marks if not mark.is_shown]

@@ -81,7 +81,8 @@ def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
     """Return the columns of a guide; the subject's own words give way to those of its map.
 
     Of the owner's attributes that the very same pictures show, a guide has one as a word; here all
-    are columns, since each is true of a kind.
+    are columns, since each is true of a kind. One that is also a word of the map ("mostly red")
+    stands for both, and is seen where the word of the map is.
     """
     columns = [
         Column(name, _SOURCE_OF[source])
@@ -90,7 +91,12 @@ def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
     ]
     columns += [Column(name, OWNER, same_as=other) for name, other in model.same_.items()]
     if has_maps:
-        columns += [Column(word.name, SUBJECT, word.colours, word.part) for word in MAP_WORDS]
+        words = {word.name: word for word in MAP_WORDS}
+        for i, column in enumerate(columns):
+            if column.source == OWNER and column.text in words:
+                word = words.pop(column.text)
+                columns[i] = column._replace(colours=word.colours, part=word.part)
+        columns += [Column(word.name, SUBJECT, word.colours, word.part) for word in words.values()]
     return tuple(sorted(columns, key=lambda column: SOURCES.index(column.source)))
 
 

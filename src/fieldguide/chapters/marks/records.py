@@ -22,6 +22,41 @@ class MarkedSpecimen(NamedTuple):
     box: Box | None  # where, in shares of the picture; None for the whole of it
 
 
+# How an attribute begins, or ends, that says what a thing is like and not what it has.
+_LIKE_FIRST = frozenset(
+    {"on", "in", "at", "of", "under", "against", "among", "with", "from"}
+    | {"seen", "facing", "partly", "close", "mostly", "much", "very"}
+)
+_LIKE_LAST = frozenset({"open", "shut", "left", "right", "up"})
+
+
+def negate(text: str) -> str:
+    """Say that an attribute is lacking, as a person does.
+
+    Examples
+    --------
+    >>> [negate(text) for text in ("red crown", "has a beak", "spotted", "on water", "gills")]
+    ['no red crown', 'no beak', 'not spotted', 'not on water', 'no gills']
+    >>> negate("bill shape: cone")
+    'bill shape not cone'
+    """
+    about, colon, value = text.partition(": ")
+    if colon:
+        return f"{about} not {value}"
+    first, *rest = text.split()
+    if first == "has" and rest:
+        return f"no {' '.join(rest[rest[0] in ('a', 'an') :])}"
+    is_like = first in _LIKE_FIRST or _is_done(text.split()[-1])
+    is_like |= len(rest) > 1 and _is_done(first) and rest[1] == "the"  # striped along the side
+    is_thing = bool(rest) or (text.endswith("s") and not text.endswith("ss"))
+    return f"no {text}" if is_thing and not is_like else f"not {text}"
+
+
+def _is_done(word: str) -> bool:
+    """Whether a word says how a thing is or what it does: "banded", "swimming", "open"."""
+    return word in _LIKE_LAST or (len(word) > 4 and word.endswith(("ed", "ing")))
+
+
 @dataclass(frozen=True)
 class Mark:
     """Something that specimens of a kind show more often than others, counted on specimens that
@@ -48,7 +83,7 @@ class Mark:
             return self.text
         is_part = self.source == "subject" and self.colours and not self.text.startswith("mostly")
         if not is_part:
-            return f"not {self.text}"
+            return negate(self.text)
         return f"{'less' if self.is_little else 'no'} {self.text}"
 
 

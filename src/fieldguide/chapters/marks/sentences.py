@@ -15,6 +15,8 @@ from fieldguide.guide.naming import listed
 
 N_APART, N_PAIR = 2, 2  # look-alikes that the sentence of a kind names; marks between two kinds
 NO_MARK = "No mark was found that can be named and holds for most of its specimens."
+# How words end that name something of a picture; the others say what it is like.
+_PICTURES_HAVE = ("colours", "contrast", "lines", "background", "subject", "sky above")
 NO_DIFFERENCE = "No difference was found that can be named and holds for most specimens."
 
 
@@ -25,14 +27,13 @@ def say_numbers(mark: Mark | ImageMark | PatternMark, others: str) -> str:
 
 
 def say_marks(marks: Sequence[Mark]) -> str:
-    """Say marks in a row: "water bird, mostly white; often on blue; pictures: dark"."""
+    """Say marks in a row: "water bird, mostly white; often on blue"."""
     own = [m.words for m in marks if m.source not in (SURROUNDINGS, PICTURE)]
     around = [m.words for m in marks if m.source == SURROUNDINGS]
-    picture = [m.words for m in marks if m.source == PICTURE]
     parts = [
         ", ".join(own),
         f"often {listed(around)}" if around else "",
-        f"pictures: {', '.join(picture)}" if picture else "",
+        _say_pictures([m.words for m in marks if m.source == PICTURE]),
     ]
     return "; ".join(part for part in parts if part)
 
@@ -70,6 +71,17 @@ def say_unusual(text: str, source: str, n_specimens: int) -> str:
     """Say that an image shows what no specimen of its kind does."""
     verb = "shows" if source == OWNER else "is"
     return f"none of the {n_specimens:,} specimens of this kind {verb} {text}"
+
+
+def _say_pictures(words: Sequence[str]) -> str:
+    """Say what the pictures of a kind are like: "in pictures that are dark, with upright lines"."""
+    has = [word for word in words if word.endswith(_PICTURES_HAVE)]
+    are = [word for word in words if word not in has]
+    parts = [
+        f"in pictures that are {listed(are)}" if are else "",
+        f"{'' if are else 'in pictures '}with {listed(has)}" if has else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _begin(text: str) -> str:

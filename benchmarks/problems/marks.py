@@ -8,6 +8,8 @@
   and six times with those of a random half: the others, which are judged, have what detectors say.
   Beside it the share of their marks that can be learnt: those that at least one annotated kind
   shows, and those that at least two do, so that a kind can be held out; and the recall of these.
+  Last, the share of the attributes that set kinds apart from single look-alikes, or that they are
+  said to lack beside them, that is right.
 - **How marks are chosen**: four of the attributes for each kind, by the first draw, judged by the
   second: by the difference of the shares, by their ratio, by the concert of votes, by the convex
   selection; and the same of those that pass the test on specimens left out.
@@ -186,7 +188,8 @@ def judge_named(
     holds, is_mark = find_truth(second, kinds)
     place = {name: j for j, name in enumerate(first.attribute_names)}
     n_given = count_given(first, kinds, withheld)
-    shares: dict[str, list[float]] = {"precision": [], "recall": []}
+    shown = np.stack([(second.attributes[second.target == k] > 0).mean(axis=0) for k in kinds])
+    shares: dict[str, list[float]] = {"precision": [], "recall": [], "apart": []}
     shares |= {f"{what}{name}": [] for name, _ in LEARNT for what in ("", "recall, ")}
     for k in judged:
         found = guide.marks(first.target_names[k])
@@ -194,6 +197,13 @@ def judge_named(
         named = [place[m.text] for m in found.marks if m.source == "owner"]
         if named:
             shares["precision"].append(holds[kinds.index(k), named].mean())
+        for pair in found.apart:
+            other = shown[kinds.index(first.target_names.index(pair.other))]
+            shares["apart"] += [
+                float(is_apart(shown[kinds.index(k)], other, place[mark.text], mark.negated))
+                for mark in pair.marks
+                if mark.source == "owner"
+            ]
         true = np.flatnonzero(is_mark[kinds.index(k)])
         if not len(true):
             continue
@@ -206,6 +216,12 @@ def judge_named(
                 shares[f"recall, {name}"].append(is_found[is_learnt].mean())
     means = {name: float(np.mean(values)) if values else 0.0 for name, values in shares.items()}
     return {"kinds": len(judged), "named": len(shares["precision"]), **means}
+
+
+def is_apart(own: np.ndarray, other: np.ndarray, j: int, negated: bool) -> bool:
+    """Whether an attribute sets one kind apart from another, from the shares that show it."""
+    more, less = (other[j], own[j]) if negated else (own[j], other[j])
+    return bool(more >= LEAST_SHARE and more >= LEAST_RATIO * less)
 
 
 def count_given(drawn: Any, kinds: range, withheld: list[int]) -> np.ndarray:
@@ -313,10 +329,16 @@ def table(result: dict) -> str:
     lines += [
         "",
         "| a guide's marks with the attributes of | kinds judged | precision | recall | marks that "
-        "an annotated kind shows | recall of these | that two show | recall of these |",
-        "|---|---|---|---|---|---|---|---|",
+        "an annotated kind shows | recall of these | that two show | recall of these | right "
+        "between two |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    columns = "precision", "recall", *(f"{w}{n}" for n, _ in LEARNT for w in ("", "recall, "))
+    columns = (
+        "precision",
+        "recall",
+        *(f"{w}{n}" for n, _ in LEARNT for w in ("", "recall, ")),
+        "apart",
+    )
     for name, row in result["named"].items():
         figures = (f"{row[column]:.2f}" for column in columns)
         lines.append(f"| {name} | {row['kinds']} | {' | '.join(figures)} |")

@@ -34,6 +34,7 @@ class Filled(NamedTuple):
 
     attributes: np.ndarray | None  # (n_specimens, n_attributes) without gaps; None without any
     names: tuple[str, ...]
+    measured: tuple[str, ...] = ()  # attributes that are measured where a kind has no annotation
 
 
 class Annotation(NamedTuple):
@@ -72,7 +73,8 @@ def build(work: Workspace) -> None:
     annotation = learn_annotation(
         X, A, names, groups=groups, maps=maps, seed=work.seed, n_jobs=work.n_jobs
     )
-    work.built[NAME] = Filled(fill_annotation(A, names, annotation, X, maps), names)
+    measured = () if annotation is None else annotation.measured
+    work.built[NAME] = Filled(fill_annotation(A, names, annotation, X, maps), names, measured)
     if annotation is not None:
         save_annotation(annotation, work.draft)
 

@@ -54,13 +54,13 @@ def compare_kinds(guide: "Guide", models: Models, kind: Kind, other: Kind) -> Ki
 
 def find_border(sides: Sequence[tuple[Sequence[Specimen], str]]) -> tuple[int, ...]:
     """Return the specimens that the key takes for the other kind, the surest first, then those
-    that it is in doubt of, the least sure first; a side is the specimens of a kind and the name of
-    the other."""
+    that it names rightly and is in doubt of, the least sure first; what it takes for a third kind
+    is not on this border. A side is the specimens of a kind and the name of the other."""
     taken, doubtful = [], []
     for own, other in sides:
         for each in own:
             if each.answer == other:
                 taken.append((-(each.sure or 0.0), each.id))
-            elif each.sure is not None and each.sure < _CERTAIN:
+            elif each.answer == each.kind and each.sure is not None and each.sure < _CERTAIN:
                 doubtful.append((each.sure, each.id))
     return tuple([i for _, i in (*sorted(taken), *sorted(doubtful))][:N_BORDER])

@@ -10,11 +10,12 @@ from PIL import Image
 from safetensors.numpy import load_file
 from tests.features.test_deep import make_network
 
-from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE
-from fieldguide.chapters.marks.model import is_doubtful
+from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE, deal_folds
+from fieldguide.chapters.marks.model import Marks, Said, is_doubtful
 from fieldguide.chapters.marks.pool import (
     SOURCES,
     Column,
+    Pool,
     list_columns,
     score_columns,
     see_columns,
@@ -186,9 +187,10 @@ def test_marks_do_not_depend_on_threads_or_on_a_second_build(blobs, small_guide,
 
 def test_the_owners_words_come_first(blobs, tmp_path):
     images, kinds = blobs
-    round_ones = np.array([[kind == "disc"] for kind in kinds], dtype=np.float32)
+    round_ones = np.array([[kind == "disc"] * 2 for kind in kinds], dtype=np.float32)
+    round_ones[np.array(kinds) == "stripe", 1] = np.nan
     collection = Collection.from_arrays(
-        images, kinds, attributes=round_ones, attribute_names=["round"]
+        images, kinds, attributes=round_ones, attribute_names=["round", "soft"]
     )
     guide = Guide.build(collection, tmp_path / "guide", features="deep", n_jobs=1)
     found = guide.marks("disc")
@@ -196,6 +198,20 @@ def test_the_owners_words_come_first(blobs, tmp_path):
     assert found.said[0].source == "owner"
     assert found.sentence.startswith("Round")
     assert (found.said[0].n_own, found.said[0].n_other) == (8, 0)
+    model = guide._models.part("marks")
+    unknown = [{model.pool.columns[j].text for j in said.unknown} for said in model.said]
+    assert unknown == [{"soft"} if kind == "stripe" else set() for kind in model.kinds]
+
+
+def test_what_nobody_annotated_in_a_kind_is_not_lacked():
+    index = np.repeat([0, 1], 20).astype(np.int32)
+    pool = Pool((Column("crested", "owner"),), (index == 0)[:, None], None)
+    known = Said((), 0, (), ())
+    both = Marks(("finch", "wren"), index, deal_folds(index, 0), pool, (known, known))
+    assert [mark.words for mark in both.set_apart(0, 1)] == ["crested"]
+    assert [mark.words for mark in both.set_apart(1, 0)] == ["not crested"]
+    one = replace(both, said=(known, replace(known, unknown=(0,))))
+    assert one.set_apart(0, 1) == one.set_apart(1, 0) == []
 
 
 def test_a_network_without_names_leaves_what_is_measured(blobs, tmp_path):

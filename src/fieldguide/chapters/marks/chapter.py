@@ -7,6 +7,7 @@ fold that each was dealt to (``choosing.py``), and which marks are said of each 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,16 @@ from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks import patterns
 from fieldguide.chapters.marks.choosing import N_FOLDS, Measured, Passed, deal_folds
 from fieldguide.chapters.marks.model import Marks, Said
-from fieldguide.chapters.marks.pool import SOURCES, Column, Observed, Pool, read_pool
+from fieldguide.chapters.marks.pool import OWNER, SOURCES, Column, Observed, Pool, read_pool
 from fieldguide.chapters.marks.records import ImageMarks, NetworkClass, PatternMark
 from fieldguide.chapters.marks.saying import N_SAID, count_enough, drop_repeats
 from fieldguide.errors import GuideError
 from fieldguide.features import COLOURS, MEASURES
 from fieldguide.features.network import N_CLASSES
 from fieldguide.features.vocabulary import class_names
+from fieldguide.guide import annotation, rows, specimens, words
 from fieldguide.guide import folder as files
-from fieldguide.guide import rows, specimens, words
+from fieldguide.guide.annotation import Filled
 from fieldguide.guide.measure import picture_names
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.specimens import Table
@@ -56,6 +58,7 @@ def build(work: Workspace) -> None:
     model = Marks(tuple(members), index, deal_folds(index, work.seed), _read_pool(work), ())
     found = find_patterns(work, index)
     classes = _list_classes(_read_said(work), index, len(members))
+    unknown = _list_unknown(work, index, model.pool.columns)
     said = []
 
     def choose(k: int) -> tuple[list[Passed], int]:
@@ -67,7 +70,8 @@ def build(work: Workspace) -> None:
     for k, (chosen, n_enough) in enumerate(
         map_in_order(choose, range(len(members)), n_jobs=work.n_jobs)
     ):
-        said.append(Said(tuple(p.column for p in chosen), n_enough, found[k], classes[k]))
+        columns = tuple(p.column for p in chosen)
+        said.append(Said(columns, n_enough, found[k], classes[k], unknown[k]))
         work.progress(STEP, k + 1, len(members))
     save_marks(replace(model, said=tuple(said)), work.draft)
     work.pictures |= {pattern.picture for each in said for pattern in each.patterns}
@@ -118,6 +122,7 @@ def save_marks(model: Marks, draft: files.NewFiles) -> None:
                 "enough": said.n_enough,
                 "patterns": [pattern.__dict__ for pattern in said.patterns],
                 "classes": [list(each) for each in said.classes],
+                "unknown": list(said.unknown),
             }
             for kind, said in zip(model.kinds, model.said, strict=True)
         ],
@@ -168,6 +173,29 @@ def _list_classes(
     return listed
 
 
+def _list_unknown(
+    work: Workspace, index: np.ndarray, columns: Sequence[Column]
+) -> list[tuple[int, ...]]:
+    """Return the columns of attributes that nobody annotated in any specimen of each kind."""
+    n_kinds, attributes = index.max() + 1, work.collection.attributes
+    if attributes is None:
+        return [()] * n_kinds
+    rows_of = work.built[specimens.NAME].item_rows
+    lacking = np.isnan(np.asarray(attributes[rows_of], dtype=np.float64))
+    filled: Filled = work.built[annotation.NAME]
+    places = {name: j for j, name in enumerate(filled.names) if name not in filled.measured}
+    own = [(j, places[c.text]) for j, c in enumerate(columns) if _is_annotated(c, places)]
+    listed = []
+    for k in range(n_kinds):
+        is_unknown = lacking[index == k].all(axis=0)
+        listed.append(tuple(j for j, attribute in own if is_unknown[attribute]))
+    return listed
+
+
+def _is_annotated(column: Column, places: dict[str, int]) -> bool:
+    return column.source == OWNER and column.text in places
+
+
 def _open_picture(work: Workspace, i: int) -> Image.Image:
     record = work.built[specimens.NAME].records[i]
     address = picture_names(record.digest, record.has_large)[1]
@@ -212,7 +240,10 @@ def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n: int)
 
 
 def _read_kind(entry: dict[str, Any], n_columns: int) -> Said:
-    chosen = tuple(int(_check(j, isinstance(j, int) and 0 <= j < n_columns)) for j in entry["said"])
+    chosen, unknown = (
+        tuple(int(_check(j, isinstance(j, int) and 0 <= j < n_columns)) for j in listed)
+        for listed in (entry["said"], entry.get("unknown", ()))
+    )
     found = tuple(
         PatternMark(
             _check(each["picture"], _ADDRESS.fullmatch(each["picture"])),
@@ -224,7 +255,7 @@ def _read_kind(entry: dict[str, Any], n_columns: int) -> Said:
         NetworkClass(_check(name, name in class_names()), float(share))
         for name, share in entry["classes"]
     )
-    return Said(chosen, int(entry["enough"]), found, classes)
+    return Said(chosen, int(entry["enough"]), found, classes, unknown)
 
 
 def _check(value: Any, is_fine: Any) -> Any:

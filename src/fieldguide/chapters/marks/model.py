@@ -80,6 +80,9 @@ class Said:
     n_enough: int
     patterns: tuple[PatternMark, ...]
     classes: tuple[NetworkClass, ...]
+    # Columns of attributes that nobody annotated in the kind: it may be found to show one, but not
+    # to lack it.
+    unknown: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +278,9 @@ class Marks:
         passed = [
             each
             for each in find_marks(self.counts, k, [other])
-            if each.rise >= LEAST_RISE and not self._is_overlooked(each)
+            if each.rise >= LEAST_RISE
+            and not self._is_overlooked(each)
+            and each.column not in self.said[other].unknown
         ]
         kept = drop_repeats(passed, self.pool.columns, self.shown[k])
         marks = [self._make_mark(each) for each in kept]
@@ -305,7 +310,11 @@ class Marks:
 
     def _list_lacked(self, k: int, other: int) -> list[Mark]:
         """Return at most one thing that the other kind shows and this one does not."""
-        passed = find_marks(self.counts, other, [k])
+        passed = [
+            each
+            for each in find_marks(self.counts, other, [k])
+            if each.column not in self.said[k].unknown
+        ]
         kept = drop_repeats(passed, self.pool.columns, self.shown[other])
         for each in kept:
             mark = self._make_mark(each)
@@ -341,6 +350,7 @@ class Marks:
         if n < LEAST_USUAL:
             return ()
         shown = self.counts.shows[k].sum(axis=0)
+        shown[list(self.said[k].unknown)] = n
         rare = [
             j for j in np.flatnonzero((shown == 0) & (scores >= SURELY)) if self._is_plain(int(j))
         ]

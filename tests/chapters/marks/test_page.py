@@ -52,7 +52,7 @@ def make_marks(kind, other=WREN):
         (PatternMark(ADDRESS, 5, 8, 8, 1, 16),),
         (NetworkClass("house finch", 0.31),),
         ("red", "brown"),
-        "Bird. Unlike Wren: not wing bar.",
+        "Bird. Unlike Wren: no wing bar.",
     )
 
 
@@ -72,7 +72,7 @@ def marked(make_stand_in):
 def test_the_page_of_a_kind_shows_its_marks(marked):
     renderer = Renderer(marked, live=False)
     html = renderer.page(renderer.book.kind(ROBIN))
-    assert '<p class="marks-sentence">Bird. Unlike Wren: not wing bar.</p>' in html
+    assert '<p class="marks-sentence">Bird. Unlike Wren: no wing bar.</p>' in html
     assert "in 24 of 24; in 10 of 48 others" in html
     assert "in 20 of 24; in 2 of 24 Wren" in html
     assert "Its colours: red and brown." in html
@@ -184,12 +184,12 @@ def test_how_many_marks_are_enough():
 def test_lines_of_a_terminal():
     lines = marks_lines(make_marks("grey_robin"), spell=str.title)
     assert lines[:2] == [
-        "Grey_Robin: Bird. Unlike Wren: not wing bar.",
+        "Grey_Robin: Bird. Unlike Wren: no wing bar.",
         "Its colours: red and brown.",
     ]
     assert "  bird       in 24 of 24; in 10 of 48 others" in lines
     assert "From Wren, confused in 12% of cases" in lines
-    assert "  not wing bar  in 20 of 24; in 2 of 24 Wren" in lines
+    assert "  no wing bar  in 20 of 24; in 2 of 24 Wren" in lines
     assert lines[-1] == "As the network sees it: house finch 31%"
     marks = make_marks("robin")
     both = PairDifferences(marks.marks, ())
@@ -204,9 +204,9 @@ def test_a_record_holds_everything():
     assert list(record) == [
         "kind", "sentence", "colours", "n_said", "n_enough", "marks", "apart", "network",
     ]  # fmt: skip
-    assert record["sentence"] == "Bird. Unlike Wren: not wing bar."
+    assert record["sentence"] == "Bird. Unlike Wren: no wing bar."
     assert record["marks"][1]["text"] == "red above"
     assert record["marks"][1]["specimens"] == [{"id": 0, "box": [0.25, 0.25, 0.75, 0.5]}]
     assert record["apart"][0]["other"] == WREN
-    assert record["apart"][0]["marks"][0]["text"] == "not wing bar"
+    assert record["apart"][0]["marks"][0]["text"] == "no wing bar"
     assert record["network"] == [{"name": "house finch", "share": 0.31}]

@@ -3,8 +3,9 @@
 6,340 training objects with 88 annotated attributes, 500 sweeps, single chains from five seeds; the
 tree of a chain is its best sample after half the sweeps. The default settings, four chains, are
 judged on the training half and on the test half. Agglomerative clustering is cut at every
-height. One chain of 10,000 sweeps shows what the last sample is worth beside the best. Each cell is
-saved as soon as it is known, and not computed again.
+height. One chain of 10,000 sweeps shows what the last sample is worth beside the best. Trees made
+by hand from the kinds show how near a tree of these words can come. Each cell is saved as soon as
+it is known, and not computed again.
 
     python benchmarks/run.py --only attribute_tree_quality --data DIR
 """
@@ -17,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.curves import draw_curves
 from benchmarks.problems.attribute_tree_cells import CELLS, keep_cell
+from benchmarks.word_trees import make_word_trees
 from fieldguide.datasets.apascal import TAXONOMIES, load_apascal
 from fieldguide.describe import (
     AgglomerativeTree,
@@ -73,6 +75,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         "cuts": cuts,
         "hypers": [{**row, "trees": [cell["best"] for cell in row["trees"]]} for row in hypers],
         "long": long,
+        "by hand": judge_word_trees(pascal),
     }
     _draw(result)
     return result
@@ -148,6 +151,13 @@ def judge(parent, labels, y) -> dict[str, float]:
     }
 
 
+def judge_word_trees(pascal) -> dict[str, dict[str, float]]:
+    """Judge the trees that are made by hand of what the words can carry."""
+    y = np.array(pascal.target_names)[pascal.target]
+    trees = make_word_trees(pascal.attributes, list(pascal.attribute_names), y)
+    return {name: judge(parent, labels, y) for name, parent, labels in trees}
+
+
 def _draw(result: dict) -> None:
     heights = [cut["height"] for cut in result["cuts"]]
     for measure, name in (
@@ -177,12 +187,19 @@ def table(result: dict) -> str:
     for cut in result["cuts"]:
         cells = _cells([cut], measures)
         lines.append(f"| agglomerative, cut at {cut['height']:g} | {cells} |")
+    lines += word_lines(result["by hand"], measures[: len(TAXONOMIES)])
     lines += ["", "| a | b | AEE, flat | AEE, alive | AEE, fine | nodes | the paper's AEE |"]
     lines.append("|---|---|---|---|---|---|---|")
     for row in result["hypers"]:
         cells = _cells(row["trees"], [m for m in measures if m not in ("purity", "locality")])
         lines.append(f"| {row['a']} | {row['b']} | {cells} | {row['paper']:g} |")
     return "\n".join(lines)
+
+
+def word_lines(trees: dict[str, dict[str, float]], measures: list[str]) -> list[str]:
+    """Return the table of the trees that are made by hand."""
+    lines = ["", f"| made by hand | {' | '.join(measures)} |", "|---" * (len(measures) + 1) + "|"]
+    return lines + [f"| {name} | {_cells([tree], measures)} |" for name, tree in trees.items()]
 
 
 def _cells(trees: list[dict], measures: list[str]) -> str:

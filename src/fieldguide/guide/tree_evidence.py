@@ -39,12 +39,13 @@ class Evidence(NamedTuple):
     alone: np.ndarray  # (n, D), of each specimen alone: by this a name is judged
     is_seen: np.ndarray  # (D,) bool: not what a thing is, but what is seen of it
     seen_heads: bool  # whether what is seen may divide the whole collection
+    has_kinds: bool
 
     def take(self, rows: np.ndarray, columns: np.ndarray) -> "Evidence":
         """Return some of it."""
         names = tuple(self.names[j] for j in columns)
         joined, alone = (part[rows][:, columns] for part in (self.joined, self.alone))
-        return Evidence(names, joined, alone, self.is_seen[columns], self.seen_heads)
+        return self._replace(names=names, joined=joined, alone=alone, is_seen=self.is_seen[columns])
 
 
 def gather_evidence(
@@ -62,7 +63,7 @@ def gather_evidence(
     joined = np.where(sure, np.round(joined), joined)
     names = tuple(words.names[j] for j in columns)
     is_seen = np.array([words.sources[j] == "subject" for j in columns], dtype=bool)
-    return Evidence(names, joined, alone, is_seen, is_one_subject or not has_kinds)
+    return Evidence(names, joined, alone, is_seen, is_one_subject or not has_kinds, has_kinds)
 
 
 def choose_columns(words: AttributeMatrix) -> list[int]:

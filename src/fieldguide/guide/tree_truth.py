@@ -4,9 +4,9 @@ The score of a name in a specimen is that of its least sure word, by the picture
 the mean over the specimens. Words of colours must be truer than others: their scores are measured
 of outlines that are found, and a person who looks does not always see what was measured.
 
-First what does not fit a name leaves its branch and goes one up: kinds that show it less often
-than not, and of the others, and of pictures without a kind, as few as bring the name to its floor.
-A name that is still below it is not shown.
+First what does not fit a name leaves its branch and goes one up: kinds, and pictures without a
+kind, that show it less often than not, and of the others as few as bring the name to its floor. A
+name that is still below it is not shown.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,13 @@ def tighten(
 ) -> DescribedTree:
     """Return the tree with its truth, without those in a branch that its name does not fit.
 
-    Kinds whose mean score is below one half go one up; where the name is true of too few, so do
-    kinds and pictures without a kind, those with the lowest scores first, as few as are needed.
+    Kinds whose mean score is below one half, and pictures without a kind whose own score is, go one
+    up; where the name is true of too few, so do others, those with the lowest scores first, as few
+    as are needed.
     Where less than half of the branch or ``least`` specimens would stay, it is left as it is.
     """
     is_above = ancestor_matrix(described.parent) > 0
-    is_kind, units = _find_units(kinds)
+    units = _find_units(kinds)
     labels = described.labels.copy()
     for v in range(1, len(described.parent)):
         rows = np.flatnonzero(is_above[labels, v])
@@ -65,18 +66,17 @@ def tighten(
         )
         stays = np.zeros(len(present), dtype=bool)
         stays[order[: int(is_true.sum())]] = True  # means fall along the order
-        stays &= ~is_kind[present] | (means >= YES)
+        stays &= means >= YES
         if counts[stays].sum() >= max(least, _LEAST_KEPT * len(rows)):
             labels[rows[~stays[unit]]] = described.parent[v]
     found = replace(described, labels=labels)
     return replace(found, truth=judge_words(found, evidence))
 
 
-def _find_units(kinds: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
-    """Return what leaves together, and whether it is a kind: the unit of each specimen."""
+def _find_units(kinds: Sequence[str | None]) -> np.ndarray:
+    """Return what leaves together, a kind or a picture without one: the unit of each specimen."""
     names = [f"picture {i}" if kind is None else f"kind {kind}" for i, kind in enumerate(kinds)]
-    found, units = np.unique(names, return_inverse=True)
-    return np.char.startswith(found, "kind "), units
+    return np.unique(names, return_inverse=True)[1]
 
 
 def find_doubtful(described: DescribedTree, evidence: Evidence) -> np.ndarray:

@@ -312,11 +312,17 @@ def cluster(evidence: Evidence, min_count: int) -> DescribedTree:
 def put_into_words(
     tree: Any, labels: np.ndarray, evidence: Evidence, min_count: int
 ) -> DescribedTree:
-    """Name the nodes of a tree of the rows of ``evidence``, by the rules of a guide."""
+    """Name the nodes of a tree of the rows of ``evidence``, by the rules of a guide.
+
+    A node holds what belongs together, also pictures of which the network is not sure. Where no
+    kind speaks for them, a node is named by what most of it is; those that the name does not fit
+    leave it later (:mod:`fieldguide.guide.tree_truth`).
+    """
+    is_by_most = not evidence.has_kinds and not evidence.is_seen.any()
     return describe_tree(
         *(tree, labels, evidence.joined, evidence.names),
         min_count=min_count,
-        min_share=MIN_TRUTH,
+        min_share=YES if is_by_most else MIN_TRUTH,
         implied=general_words(),
     )
 

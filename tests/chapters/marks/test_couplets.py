@@ -20,7 +20,7 @@ from fieldguide.chapters.marks.couplets import (
     list_exceptions,
     share_by_fold,
 )
-from fieldguide.chapters.marks.model import Marks
+from fieldguide.chapters.marks.model import Marks, Said
 from fieldguide.chapters.marks.pool import Column, Pool
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
@@ -53,7 +53,7 @@ def make_marks(shown=SHOWN, n=10):
     # Those that show a column come first: fold by fold, so that every fold has its share.
     folds = np.tile(np.arange(n) % N_FOLDS, len(shown))
     pool = Pool(COLUMNS, np.array(rows), None)
-    return Marks(tuple(shown), index, folds, pool, ())
+    return Marks(tuple(shown), index, folds, pool, (Said((), 0, (), ()),) * len(shown))
 
 
 def test_sides_are_worded_by_what_was_counted():

@@ -1,9 +1,10 @@
 """Draw outlines on photographs that the key has not seen, drawn at random, for a person to grade.
 
-    python benchmarks/outline_sheet.py --data DIR --seed 19 --out out/sheet.png
+    python benchmarks/outline_sheet.py --data DIR --seed 19 --out out/sheet.png [--plates]
 
 Caltech-101, half of each kind to learn from (split 0 of ``second_look``), 40 of the others. The
-yellow box is the subject, the outline what tells the kind that is named from the likeliest other.
+yellow box is the subject, the outline what tells the kind that is named from the likeliest other,
+as *identify* shows, or with ``--plates`` from all others, as plates do.
 The names of the pictures are printed in the order of the sheet. ``docs/grades/`` holds the grades
 that were given; the photographs are not ours to show.
 """
@@ -18,7 +19,7 @@ from PIL import Image, ImageDraw
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.problems.second_look import N_JOBS, load_objects, see, split
-from fieldguide.chapters.places.chapter import locate
+from fieldguide.chapters.places.chapter import lay_over, list_contrasts
 from fieldguide.features.network import Network
 from fieldguide.identify import OneVsAllClassifier
 
@@ -29,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=19)
+    parser.add_argument("--plates", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("out/sheet.png"))
     arguments = parser.parse_args()
     folder, network = arguments.data / "caltech101", Network()
@@ -43,8 +45,9 @@ def main() -> None:
         image = Image.open(photographs.paths[i]).convert("RGB")
         seen = see(image, photographs.stack, network)
         name = str(key.predict(seen.row)[0])
-        located = locate(seen, key, photographs.stack, network, name)
-        assert located is not None
+        of_all, of_two = list_contrasts(key, seen.row, name)
+        contrast = of_all if arguments.plates else of_two
+        located = lay_over(seen, contrast, key, photographs.stack, network)
         assert located.subject is not None
         scale = TILE_PX / max(image.size)
         width, height = (round(side * scale) for side in image.size)

@@ -78,5 +78,19 @@ def test_limits():
 
 
 def test_pictures_without_a_subject():
-    found = judge_subjects([make_specimen(0), make_specimen(1)], np.array([0.5, 0.02]), 0.04)
-    assert [(f.specimen, f.confidence) for f in found] == [(1, 0.5)]
+    # Of these the limit is 0.48 − 7 (0.51 − 0.48) = 0.27.
+    confidence = np.array([0.45, 0.48, 0.51, 0.54, 0.135])
+    found = judge_subjects([make_specimen(i) for i in range(5)], confidence)
+    assert [(f.specimen, f.confidence) for f in found] == [(4, pytest.approx(0.5))]
+
+
+def test_where_all_have_a_subject_none_is_listed():
+    confidence = np.random.default_rng(0).normal(0.5, 0.04, 2000)
+    assert judge_subjects([make_specimen(i) for i in range(2000)], confidence) == []
+
+
+def test_many_empty_pictures_are_listed_and_not_taken_for_usual():
+    rng = np.random.default_rng(0)
+    confidence = np.concatenate([rng.normal(0.5, 0.03, 70), rng.normal(0.1, 0.03, 30)])
+    found = judge_subjects([make_specimen(i) for i in range(100)], confidence)
+    assert [each.specimen for each in found] == list(range(70, 100))

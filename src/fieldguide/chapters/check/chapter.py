@@ -125,9 +125,9 @@ class CheckPart:
             *judging.judge_files(guide.unreadable),
             *judging.judge_kinds(guide.kinds, guide.about["confusions"], guide.shown_name),
         ]
-        least = models.least_subject
-        if least is not None and "subjects" in guide.about["features"]:
-            findings += judging.judge_subjects(all_of, models.subjects[:, 4], least)
+        # How far something stands out is said where there are enough pictures to compare with.
+        if models.least_subject is not None and "subjects" in guide.about["features"]:
+            findings += judging.judge_subjects(all_of, models.subjects[:, 4])
         kept = [each for each in findings if each.specimen not in overlay.excluded]
         return Report(judging.order_findings(kept))
 

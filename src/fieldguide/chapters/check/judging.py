@@ -19,6 +19,9 @@ Shown = Callable[[str], str]  # how a kind is written for people
 LEAST_SHARPNESS = 0.4  # of Caltech-101 1 %, blurred by 1 px of 160 or more 98 %
 LEAST_BRIGHTEST = 80.0  # luma of 255
 LEAST_PX = 64  # of the shorter side
+# Below the median, in units of how far the upper quartile is above it. Nearly no picture of CUB-200
+# and Caltech-101 is so far below, and four in five of strips of CUB-200 without the bird are.
+MOST_BELOW = 7.0
 FEWEST = 5  # specimens of a kind: a fold each
 ALIKE_ERROR, ALIKE_SURE = 0.25, 0.9  # of the answers about two kinds, and how sure of that
 _EXACT = 0.9995  # likeness from which on nothing is said of it
@@ -126,15 +129,18 @@ def judge_pictures(
     return found
 
 
-def judge_subjects(
-    specimens: Sequence[Specimen], confidence: np.ndarray, least: float
-) -> list[Finding]:
-    """Return the pictures in which less stands out than in 99 of 100."""
+def judge_subjects(specimens: Sequence[Specimen], confidence: np.ndarray) -> list[Finding]:
+    """Return the pictures in which far less stands out than in the others.
+
+    What is usual is told by the upper half alone: the lower one may be full of empty pictures.
+    """
+    middle, upper = np.quantile(confidence, [0.5, 0.75])
+    least = float(middle - MOST_BELOW * (upper - middle))
     return [
         Finding(
             specimens[i].path,
             "no subject",
-            "nothing stands out in it as something does in 99 of 100 others",
+            "far less stands out in it than in the others",
             _below(float(confidence[i]), least),
             i,
         )

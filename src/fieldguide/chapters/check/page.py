@@ -52,10 +52,10 @@ _TITLES = {
         "They are in no other part of the guide.",
     ),
     "no subject": (
-        "Nothing to see",
-        ("picture without a subject", "pictures without a subject"),
-        "The hundredth of the pictures in which the least stands out from what is around it. There "
-        "is always such a hundredth: look whether something is there.",
+        "Perhaps empty",
+        ("picture that may be empty", "pictures that may be empty"),
+        "Pictures in which far less stands out from what is around it than in the others: "
+        "look whether something is there.",
     ),
     "blurred": (
         "Blurred",

@@ -223,7 +223,7 @@ def live_taken(taken_guide):
 
 @in_browser
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_pages_say_when_and_where_on_a_telephone(open_page, live_taken, taken_guide, scripts):
+def test_pages_say_when_and_where_on_a_telephone(live_taken, open_page, taken_guide, scripts):
     told = next(s for s in taken_guide.specimens(range(24)) if s.caption)
     settings = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": scripts}
     page = open_page(f"{live_taken}/specimen/{told.id}.html", **settings)

@@ -21,16 +21,17 @@ def folder(flat_guide, tmp_path):
 
 @pytest.fixture
 def address(folder):
+    """Asked for before ``open_page``: pages are then closed before the server ends."""
     yield from serve_guide(Guide.open(folder), edit_token=TOKEN)
 
 
 @pytest.fixture
-def page(open_page, address):
+def page(address, open_page):
     """The home page of an editor whose browser runs no scripts."""
     return open_page(f"{address}/edit?token={TOKEN}", java_script_enabled=False)
 
 
-def test_every_edit_undo_and_a_rebuild(page, open_page, address, folder, blobs):
+def test_every_edit_undo_and_a_rebuild(page, address, open_page, folder, blobs):
     assert TOKEN not in page.url
     page.get_by_text("You may edit this guide.").wait_for()
 
@@ -125,7 +126,7 @@ def test_every_edit_undo_and_a_rebuild(page, open_page, address, folder, blobs):
     assert page.get_by_role("heading", level=1).inner_text().lower() == "ring"
 
 
-def test_the_forms_fit_a_telephone_and_the_keyboard(open_page, address):
+def test_the_forms_fit_a_telephone_and_the_keyboard(address, open_page):
     page = open_page(f"{address}/edit?token={TOKEN}", viewport={"width": 390, "height": 844})
     for where in ("specimen/0.html", "branch/1.html", "kind/disc.html", "edits.html"):
         page.goto(f"{address}/{where}")
@@ -137,7 +138,7 @@ def test_the_forms_fit_a_telephone_and_the_keyboard(open_page, address):
     page.get_by_text("disc/000000.png is “stripe”").wait_for()
 
 
-def test_an_answer_is_judged_on_the_identify_page(open_page, address, folder, tmp_path, blobs):
+def test_an_answer_is_judged_on_the_identify_page(address, open_page, folder, tmp_path, blobs):
     Image.fromarray(blobs[0][0]).save(tmp_path / "find.png")
     page = open_page(f"{address}/edit?token={TOKEN}")
     page.goto(f"{address}/identify.html")

@@ -94,7 +94,7 @@ def live_checked(checked):
 
 @in_browser
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_it_reads_on_a_telephone_and_from_the_keyboard(open_page, live_checked, scripts):
+def test_it_reads_on_a_telephone_and_from_the_keyboard(live_checked, open_page, scripts):
     phone = {"width": 390, "height": 844}
     page = open_page(f"{live_checked}/check.html", viewport=phone, java_script_enabled=scripts)
     check_width(page)

@@ -74,10 +74,14 @@ def look_at(name: str, sources: list[Any], kinds: list[str], of: list[Any] | Non
 
 
 def weigh_quarters(
-    X: np.ndarray, kinds: list[str], stack: FeatureStack
+    X: np.ndarray, kinds: list[str], stack: FeatureStack, old: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows with quarters that count what a guide of these kinds lets them, and how much."""
+    """Return rows with quarters that count what a guide of these kinds lets them, and how much.
+
+    The guide has the rows ``old``, or all.
+    """
     part, before = stack.split_columns(X.shape[1])[QUARTERS], stack.quarters_weight
-    drawn, y = draw_labelled(kinds, 0)
-    weight = choose_weight(X[drawn], part, before, y, seed=0)
+    old = np.arange(len(X)) if old is None else old
+    drawn, y = draw_labelled([kinds[i] for i in old], 0)
+    weight = choose_weight(X[old[drawn]], part, before, y, seed=0)
     return reweigh(X, part, before, weight), np.array([part.start, part.stop, weight])

@@ -46,6 +46,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.region_specimens import cover
+from benchmarks.seen import weigh_quarters
 from fieldguide._files import write_json
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters import OPTIONAL
@@ -54,7 +55,6 @@ from fieldguide.errors import FieldguideWarning
 from fieldguide.features import FeatureStack, first_look, sum_shares
 from fieldguide.features.network import WHOLE, Network, find_area
 from fieldguide.guide import Guide
-from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 from fieldguide.identify import OneVsAllClassifier, contrast_classes, contrast_others
 from fieldguide.locate import RegionSelector
 from fieldguide.metrics import corloc
@@ -231,11 +231,8 @@ def judge_rows(
 
 def weigh_rows(photographs: Photographs, X: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Return rows in which the quarters count what the rows to learn from say."""
-    before = photographs.stack.quarters_weight
-    quarters = photographs.stack.split_columns(X.shape[1])["quarters"]
-    drawn, y = draw_labelled([str(kind) for kind in photographs.target[old]], 0)
-    weight = choose_weight(X[old[drawn]], quarters, before, y, seed=0)
-    return reweigh(X, quarters, before, weight)
+    kinds = [str(kind) for kind in photographs.target]
+    return weigh_quarters(X, kinds, photographs.stack, old)[0]
 
 
 def judge_boxes(birds: Photographs) -> dict:

@@ -83,11 +83,10 @@ def contrast_classes(
     if row.shape[0] != 1:
         raise InvalidArgument(f"contrast_classes takes one row; got {row.shape[0]}.")
     winner, rival = _choose(key, row, winner, rival)
-    graph = key.graph_
-    functions = key.functions_ if graph is None else graph.functions
-    if not isinstance(functions, LinearFunctions):
+    functions = _read_linear(key)
+    if functions is None:
         return None
-    if graph is not None:
+    if key.graph_ is not None:
         return _contrast_in_graph(key, row, winner, rival)
 
     def take(k: int) -> tuple[np.ndarray, float]:
@@ -135,12 +134,11 @@ def contrast_others(key: Any, winner: int) -> Contrast | None:
     True
     """
     check_is_fitted(key)
-    n_classes, graph = len(key.classes_), key.graph_
+    n_classes, graph, functions = len(key.classes_), key.graph_, _read_linear(key)
     if not 0 <= winner < n_classes:
         raise InvalidArgument(f"winner must be a place among {n_classes} classes; got {winner}.")
-    functions = key.functions_ if graph is None else graph.functions
     has_own = isinstance(key, OneVsAllClassifier) if graph is None else key.search == "shortlist"
-    if not isinstance(functions, LinearFunctions) or not has_own or n_classes < 3:
+    if functions is None or not has_own or n_classes < 3:
         return None
     place = winner if graph is None else graph.n_nodes + winner
     coef = np.asarray(functions.coef[place], dtype=np.float64)
@@ -201,6 +199,12 @@ def _contrast_flat(key: Any, winner: int, rival: int) -> Contrast:
     coef = key.graph_.functions.coef[places].astype(np.float64)
     intercept = key.graph_.functions.intercept[places].astype(np.float64)
     return Contrast(winner, rival, coef[0] - coef[1], float(intercept[0] - intercept[1]))
+
+
+def _read_linear(key: Any) -> LinearFunctions | None:
+    """Return the functions of a key, or of its graph; None with another kernel."""
+    functions = key.functions_ if key.graph_ is None else key.graph_.functions
+    return functions if isinstance(functions, LinearFunctions) else None
 
 
 def _choose(key: Any, row: np.ndarray, winner: int | None, rival: int | None) -> tuple[int, int]:

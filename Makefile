@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
 	NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba FIELDGUIDE_CACHE=$(CURDIR)/.cache/fieldguide
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench docs fuzz audit clean
 
 demo: .venv/installed
 	$(BIN)/fieldguide demo --out out/demo
@@ -23,6 +23,12 @@ check: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/run.py --out out/bench $(if $(DATA),--data $(DATA))
+
+fuzz: .venv/installed-dev
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz $(NAMES) --cases $(or $(CASES),1000000) --seconds $(or $(SECONDS),600)
+
+audit: .venv/installed-dev
+	$(BIN)/python -m tests.packaging.audit
 
 docs: .venv/installed-dev
 	$(BIN)/python docs/make.py

@@ -91,7 +91,9 @@ def match(
     return best[1]
 
 
-def grow_parts(parts: Parts, share: float, n_all: int, evidence: Evidence) -> WordTree:
+def grow_parts(
+    parts: Parts, share: float, n_all: int, evidence: Evidence, _near: np.ndarray
+) -> WordTree:
     """Return the tree in words of the parts that a rival makes of some specimens."""
     A = (np.nan_to_num(evidence.joined) >= 0.5).astype(float)
     tree, labels = parts(A, min(max(2, round(share * len(A))), len(A)))

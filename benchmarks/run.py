@@ -20,6 +20,8 @@ from benchmarks.measures import machine, save
 PROBLEMS = (
     "deep_features",
     "memory",
+    "cold_start",
+    "opening",
     "tree",
     "key",
     "words",
@@ -47,6 +49,7 @@ PROBLEMS = (
     "attribute_tree_detectors",
     "attribute_tree_many",
     "attribute_tree_mixing",
+    "attribute_tree_priors",
     "attribute_tree_quality",
     "attribute_tree_text",
     "boosting",
@@ -87,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=PROBLEMS)
     parser.add_argument("--tiny", action="store_true")
     given = parser.parse_args(arguments)
+    faults: list[str] = []
     for name in given.only:
         problem = import_module(f"benchmarks.problems.{name}")
         result = problem.run(given.data, tiny=given.tiny)
@@ -96,6 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         save(given.out / f"{name}.json", {"machine": machine(), **result})
         print(f"\n## {name}\n")
         print(problem.table(result), flush=True)
+        if not given.tiny and hasattr(problem, "find_faults"):
+            faults += problem.find_faults(result)
+    if faults:
+        sys.exit("\n".join(["", "Over budget:", *faults]))
 
 
 if __name__ == "__main__":

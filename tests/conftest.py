@@ -29,6 +29,7 @@ settings.load_profile("fieldguide")
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--few", action="store_true", help="draw few specimens for the drawn guide")
     parser.addoption("--seeds", type=int, default=1, help="seeds to run the seeded tests with")
 
 

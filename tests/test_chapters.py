@@ -7,11 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
-from numba.core.caching import _CacheLocator
 
 from fieldguide.chapters import OPTIONAL
+from tests.compiled import copy_compiled
 
 ROOT = Path(__file__).parent.parent
 LIST = "src/fieldguide/chapters/__init__.py"
@@ -43,30 +42,12 @@ def delete_chapter(name: str, target: Path) -> None:
     (target / LIST).write_text(re.sub(r"OPTIONAL = .*", f"OPTIONAL = {tuple(listed)!r}", text))
 
 
-def copy_compiled(target: Path) -> None:
-    """Give the copy what numba has compiled so far, which it keeps by the path of the source.
-
-    Only for speed: what is missing is compiled anew.
-    """
-    for folder in [path for path in (ROOT / "src").rglob("*") if path.is_dir()]:
-        kept, copy = (
-            _CacheLocator.get_suitable_cache_subpath(str(path / "module.py"))
-            for path in (folder, target / folder.relative_to(ROOT))
-        )
-        if (Path(numba.config.CACHE_DIR) / kept).is_dir():
-            ignore = shutil.ignore_patterns("*.tmp.*")  # that another test is writing
-            shutil.copytree(
-                Path(numba.config.CACHE_DIR) / kept, target / ".cache" / copy, ignore=ignore
-            )
-
-
 def run_without(name: str, target: Path, *tests: str) -> None:
     """Run tests in a copy of the project without a chapter."""
     delete_chapter(name, target)
     changed = {"PYTHONPATH": os.pathsep.join(str(target / folder) for folder in ("src", "."))}
-    if numba.config.CACHE_DIR:  # otherwise it lies beside the source
-        copy_compiled(target)
-        changed["NUMBA_CACHE_DIR"] = str(target / ".cache")
+    if cache := copy_compiled(target / "src", target / ".cache"):
+        changed["NUMBA_CACHE_DIR"] = cache
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *tests],
         cwd=target,
@@ -81,7 +62,7 @@ def run_without(name: str, target: Path, *tests: str) -> None:
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_without_a_chapter_the_rest_works(name, tmp_path):
-    run_without(name, tmp_path, "-x", *TESTS)
+    run_without(name, tmp_path, "-x", "--few", *TESTS)
 
 
 @pytest.mark.slow

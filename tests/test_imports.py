@@ -9,7 +9,17 @@ import pytest
 import fieldguide
 
 ROOT = Path(fieldguide.__file__).parent
-PACKAGES = ("describe", "features", "identify", "kernels", "locate", "metrics", "select", "svm")
+PACKAGES = (
+    "describe",
+    "features",
+    "identify",
+    "kernels",
+    "locate",
+    "metrics",
+    "select",
+    "svm",
+    "video",
+)
 CALLERS = sorted(path for name in ("guide", "chapters") for path in (ROOT / name).rglob("*.py"))
 # Modules that are public as they are, and why no estimator stands for them.
 MODULES = {

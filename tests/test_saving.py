@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._saving import Plain, pack, unpack
 from fieldguide.describe import AgglomerativeTree, AttributeDetectors, AttributeTree, BernoulliTree
-from fieldguide.errors import ModelError
+from fieldguide.errors import ModelError, OtherFormError
 from fieldguide.features import (
     BagOfWords,
     ClassifierPool,
@@ -31,18 +31,20 @@ from fieldguide.features import (
     FeatureStack,
     Gist,
     LocalBinaryPatterns,
-    SpaceTimeWords,
     SpatialHOG,
     SubjectFinder,
 )
 from fieldguide.identify import (
     AttentionTreeClassifier,
+    BestFirst,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
+    Greedy,
     NormalizedCutTreeClassifier,
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
 )
 from fieldguide.kernels import AdditiveKernelMap
 from fieldguide.locate import CRANE, MISVM, MILBoost, RegionSelector
@@ -56,7 +58,9 @@ from fieldguide.select import (
     MultipleKernelClassifier,
 )
 from fieldguide.svm import KernelSVM, LinearSVM
+from fieldguide.video import SpaceTimeWords
 from tests.conftest import draw_blobs
+from tests.fuzz.harm import list_places
 from tests.test_estimators import ESTIMATORS
 
 WEIGHTS = {"ant": 1.5, "bee": 0.5}
@@ -68,11 +72,13 @@ MODELS = {
     "large": (AdditiveKernelSelector(C=np.float64(0.5), mode="large", n_rounds=2), "pair"),
     "agglomerative": (AgglomerativeTree("ward", n_leaves=4), "attributes"),
     "attention": (
-        AttentionTreeClassifier(0.8, 7, tol=1e-4, C=2.0, loss="hinge", max_loss=0.0),
+        AttentionTreeClassifier(
+            0.8, 7, tol=1e-4, C=2.0, loss="hinge", search=Shortlist(max_loss=0.0)
+        ),
         "rows",
     ),
     "attention kernel": (
-        AttentionTreeClassifier(kernel="rbf", gamma=0.7, search="best_first", budget=9),
+        AttentionTreeClassifier(kernel="rbf", gamma=0.7, search=BestFirst(budget=9)),
         "rows",
     ),
     "attribute tree": (
@@ -89,7 +95,13 @@ MODELS = {
     "stumps of two": (BoostedStumpSelector(n_rounds=4), "pair"),
     "crane": (CRANE(3, cutoff=1.5, metric="euclidean"), "bags"),
     "pool": (
-        ClassifierPool(("clusters", "windows"), 2, 4, windows=("whole", "centre"), n_jobs=1),
+        ClassifierPool(
+            ("clusters", "windows"),
+            n_clusters=2,
+            n_components=4,
+            windows=("whole", "centre"),
+            n_jobs=1,
+        ),
         "labelled images",
     ),
     "colours": (ColorHistogram(levels=(1, 3)), "images"),
@@ -99,10 +111,13 @@ MODELS = {
     "refitted": (ConcertClassifier(k=3, refit="svm", calibrate=False), "pair"),
     "confusions": (ConfusionTreeClassifier(levels=1, C=3.0, gamma=0.1), "rows"),
     "correlation": (CorrelationSelector("all", scale=True), "rows"),
-    "dag": (DAGSVMClassifier(kernel="intersection", tolerance=0.5, n_trees=2), "rows"),
+    "dag": (DAGSVMClassifier(kernel="intersection", search=Shortlist(0.5), n_trees=2), "rows"),
     "deep": (DeepFeatures("logits", batch_size=3, n_jobs=1), "images"),
     "sift": (DenseSIFT(step_px=32, bin_sizes_px=(8, 4.5)), "images"),
-    "stack": (FeatureStack("hog+gist+color", 9, 4, n_jobs=1, random_state=1), "images"),
+    "stack": (
+        FeatureStack("hog+gist+color", n_sample=9, n_landmarks=4, n_jobs=1, random_state=1),
+        "images",
+    ),
     "forward": (ForwardBackwardSelector(k=2, nu=0.4), "rows"),
     "gist": (Gist(n_scales=2), "images"),
     "kernel svm": (KernelSVM(2, "exponential_chi2", class_weight=WEIGHTS), "pair"),
@@ -118,14 +133,14 @@ MODELS = {
         MultipleKernelClassifier(BLOCKS, {"few": "linear", "more": "chi2", "last": "rbf"}),
         "pair",
     ),
-    "cut": (NormalizedCutTreeClassifier(search="greedy", max_cost=0.9, alpha=0.4), "rows"),
+    "cut": (NormalizedCutTreeClassifier(search=Greedy(), alpha=0.4), "rows"),
     "all": (OneVsAllClassifier("cv", kernel="rbf", gamma=0.3, class_weight=WEIGHTS), "rows"),
     "all sparse": (OneVsAllClassifier(kernel="chi2", probability=False), "sparse"),
     "all of a gram": (OneVsAllClassifier(kernel="precomputed"), "gram"),
     "one": (OneVsOneClassifier(loss="hinge", tol=1e-2, random_state=7), "numbers"),
     "regions": (RegionSelector("linear", cap=0.5, n_starts=2), "bags"),
     "regions of sparse": (RegionSelector("hellinger", C="cv", n_folds=2), "sparse bags"),
-    "relaxed": (RelaxedHierarchyClassifier(rho=0.9, max_loss=0.2, tolerance="auto"), "rows"),
+    "relaxed": (RelaxedHierarchyClassifier(rho=0.9, search="shortlist"), "rows"),
     "relaxed by name": (RelaxedHierarchyClassifier(n_starts=1, random_state=np.int64(4)), "frame"),
     "relaxed in words": (RelaxedHierarchyClassifier(words=np.eye(4)[:, :3]), "rows"),
     "subjects": (SubjectFinder(cut=0.3, n_rounds=1), "maps"),
@@ -484,15 +499,6 @@ WAYS = (
 )
 
 
-def list_places(record, path=()):
-    """Return the path of every value in a record."""
-    found = [path] if path else []
-    if isinstance(record, (dict, list)):
-        for key, part in record.items() if isinstance(record, dict) else enumerate(record):
-            found += list_places(part, (*path, key))
-    return found
-
-
 def harm(arrays, record, seed):
     """Change one thing of a state; return what was done."""
     rng = np.random.default_rng(seed)
@@ -574,3 +580,25 @@ def test_most_harm_is_seen():
     assert outcomes["refused"] > 120
     # A finite number in place of another is all that cannot be seen.
     assert outcomes["other answers"] < 40
+
+
+@pytest.mark.parametrize("name", ["deep", "pool", "stack", "looks"])
+@pytest.mark.parametrize("value", [3, True, ["m.onnx"], {"tuple": []}, "a\0b", {"dict": []}])
+def test_a_network_is_a_path_in_every_saved_model(name, value):
+    model = fit(name)
+    arrays, record = through_bytes(model.to_state())
+    record["model"]["parameters"]["embedder"] = value
+    with pytest.raises(
+        ModelError, match=r"embedder of .* must be null or the path of an ONNX file"
+    ):
+        type(model).from_state(arrays, record)
+
+
+def test_a_field_too_many_or_too_few_is_of_another_version():
+    for change in (dict.clear, lambda fitted: fitted.update(more=1)):
+        arrays, record = through_bytes(fit("relaxed").to_state())
+        change(record["model"]["fitted"])
+        with pytest.raises(
+            OtherFormError, match="another version saved it, or the file is damaged"
+        ):
+            RelaxedHierarchyClassifier.from_state(arrays, record)

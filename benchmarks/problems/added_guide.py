@@ -48,7 +48,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         if name in seen and not tiny
         for split in range(N_SPLITS)
     ]
-    return {"rows": rows, "guide": measure_guide(3 if tiny else 12, 6 if tiny else 32)}
+    return {"rows": rows, "guide": measure_guide(*((3, 6, 64) if tiny else (12, 32, 224)))}
 
 
 def measure_key(name: str, X: np.ndarray, y: np.ndarray, split: int) -> dict[str, Any]:
@@ -96,9 +96,9 @@ def judge(
     return float(mean_class_accuracy(y[rows], key.predict(X[rows])))
 
 
-def measure_guide(n_per_kind: int, n_kinds: int) -> dict[str, Any]:
+def measure_guide(n_per_kind: int, n_kinds: int, size_px: int) -> dict[str, Any]:
     """Return what a whole guide of specimens takes, a quarter of whose kinds are added."""
-    drawn = load_specimens(n_per_kind=n_per_kind, size_px=224)
+    drawn = load_specimens(n_per_kind=n_per_kind, size_px=size_px)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for i, (image, kind) in enumerate(zip(drawn.images, drawn.target, strict=True)):

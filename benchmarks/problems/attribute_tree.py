@@ -27,7 +27,7 @@ from benchmarks.peers.plain_python_tree import PlainTree
 from fieldguide.datasets.apascal import load_apascal
 from fieldguide.describe import load_chains, save_chains
 from fieldguide.describe.attribute_model import AttributeLikelihood
-from fieldguide.describe.rows import base_rates, pack_rows
+from fieldguide.describe.packed_rows import base_rates, pack_rows
 from fieldguide.describe.stick_breaking import Chain, Sample, State, StickPrior
 
 PEERS = {

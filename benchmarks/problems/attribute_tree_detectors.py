@@ -6,17 +6,23 @@ the detectors' probabilities as they are, and from the same cut at one half. Spe
 kind to train on; annotations are true of the picture. CUB-200, with ``--data``: 150 species to
 train on, the others to learn a tree of; a picture has its species' shares of votes, and its group
 is the last word of its name. Agglomerative clustering, by average distance, is cut where it has as
-many nodes as ATP. Deep features, and colours at the tiny size.
+many nodes as ATP. Deep features, and colours at the tiny size. What detectors find, and each cell,
+is saved and not computed again.
 
     python benchmarks/run.py --only attribute_tree_detectors --data DIR
 """
 
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.attribute_detectors import N_SPECIES
+from benchmarks.problems.attribute_tree_cells import CELLS, keep_cell
 from benchmarks.problems.attribute_tree_many import PRIOR
 from benchmarks.problems.keys import load_rows, prepare, scale_rows
 from fieldguide.datasets import load_cub200, load_specimens
@@ -31,43 +37,80 @@ from fieldguide.metrics import average_edge_error, locality, purity
 
 LEAST = 5  # rows of either side that an attribute needs in the training part
 MEASURES = ("AEE", "purity", "locality", "nodes")
+SOURCES = ("annotations", "scores", "scores, cut")
+
+
+class Found(NamedTuple):
+    """What is annotated of the rows that detectors were not trained on, and what they find."""
+
+    annotated: np.ndarray  # (n, n_attributes) bool
+    scores: np.ndarray
+    kinds: np.ndarray
+    taxonomy: Any  # from kind to its groups
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     seeds = range(1 if tiny else 3)
     n_sweeps = 4 if tiny else 200
-    tables = {"specimens": _detect_specimens(tiny)}
+    detect = {"specimens": partial(_detect_specimens, tiny)}
     if data is not None and not tiny:
-        tables["CUB-200"] = _detect_species(data)
+        detect["CUB-200"] = partial(_detect_species, data)
     cells = []
     with threadpool_limits(1):
-        for name, (annotated, scores, kinds, taxonomy) in tables.items():
-            evidence = {"annotations": annotated, "scores": scores, "scores, cut": scores >= 0.5}
-            for source, A in evidence.items():
-                for method, trees in _grow(A.astype(float), n_sweeps, seeds).items():
-                    judged = [_judge(tree, kinds, taxonomy) for tree in trees]
-                    cells.append({"rows": name, "from": source, "method": method, "trees": judged})
+        for name, find in detect.items():
+            found = find() if tiny else _keep_scores(name, find)
+            for source in SOURCES:
+                grow = partial(_grow_cells, name, source, found, n_sweeps, seeds)
+                kept = grow() if tiny else keep_cell(f"detectors {name} {source}", grow)
+                cells += kept["cells"]
     return {"cells": cells}
 
 
-def _detect_specimens(tiny: bool):
+def _keep_scores(name: str, find: Callable[[], Found]) -> Found:
+    """Return what detectors find, computed only where no file holds it."""
+    path = CELLS / f"detectors {name}.npz"
+    if not path.exists():
+        found = find()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({str(kind): list(groups) for kind, groups in found.taxonomy.items()})
+        np.savez(path, **found._replace(taxonomy=np.array(text))._asdict())
+    with np.load(path) as saved:
+        known = Found(**{field: saved[field] for field in Found._fields})
+    return known._replace(taxonomy=json.loads(str(known.taxonomy)))
+
+
+def _grow_cells(name: str, source: str, found: Found, n_sweeps: int, seeds: range) -> dict:
+    """Grow trees of one evidence by every method, and judge them."""
+    A = {
+        "annotations": found.annotated,
+        "scores": found.scores,
+        "scores, cut": found.scores >= 0.5,
+    }[source]
+    cells = []
+    for method, trees in _grow(A.astype(float), n_sweeps, seeds).items():
+        judged = [_judge(tree, found.kinds, found.taxonomy) for tree in trees]
+        cells.append({"rows": name, "from": source, "method": method, "trees": judged})
+    return {"cells": cells}
+
+
+def _detect_specimens(tiny: bool) -> Found:
     specimens = load_specimens(n_per_kind=6 if tiny else 20, size_px=64 if tiny else 128)
     feature = ColorHistogram() if tiny else DeepFeatures(n_jobs=1)
     X = scale_rows(feature.fit_transform(specimens.images))
     A = specimens.attributes.astype(float)
     train = np.arange(len(X)) < len(X) // 2  # round by round: half of each kind
     kinds = np.array(specimens.target_names)[specimens.target]
-    return *_detect(X, A, np.arange(len(X)), train), kinds[~train], specimens.taxonomy
+    return Found(*_detect(X, A, np.arange(len(X)), train), kinds[~train], specimens.taxonomy)
 
 
-def _detect_species(data: Path):
+def _detect_species(data: Path) -> Found:
     prepare(data, "cub200 deep")
     X, y = load_rows("cub200 deep")
     birds = load_cub200(data / "cub200")
     shares = birds.class_attributes.astype(float)
     train = np.isin(y, np.random.default_rng(0).permutation(len(shares))[:N_SPECIES])
     kinds = np.array(birds.target_names)[y]
-    return *_detect(X, shares[y], y, train), kinds[~train], birds.taxonomy
+    return Found(*_detect(X, shares[y], y, train), kinds[~train], birds.taxonomy)
 
 
 def _detect(X, A, groups, train) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from benchmarks.problems.attribute_tree_cells import keep_cell
 from fieldguide.datasets.apascal import TAXONOMIES, load_apascal
 from fieldguide.datasets.awa import load_awa
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
-from fieldguide.describe.rows import base_rates
+from fieldguide.describe.packed_rows import base_rates
 from fieldguide.describe.sampled_tree import node_weights, row_scores
 from fieldguide.describe.stick_breaking import Chain
 from fieldguide.metrics import average_edge_error

@@ -36,7 +36,13 @@ HYPERS = ((1, 10), (5, 5), (10, 5), (10, 10), (10, 20))
 SEED_TABLE = {(1, 10): 1.97, (5, 5): 1.93, (10, 5): 1.76, (10, 10): 1.585, (10, 20): 1.569}
 HEIGHTS = (0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16)
 LONG = 10_000
-PRINTED = {"noise_prior": (5, 20), "alpha_bounds": (1, 50), "lambda_bounds": (0.05, 0.8)}
+PRINTED = {
+    "theta_floor": 1e-3,  # the papers say none
+    "c_bounds": (20, 100),
+    "noise_prior": (5, 20),
+    "alpha_bounds": (1, 50),
+    "lambda_bounds": (0.05, 0.8),
+}
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:

@@ -4,7 +4,7 @@ Each line has the words of a branch, the rows in it, and in brackets the kinds o
 right there, most frequent first. Nodes without words of their own, and those of fewer than four
 rows, are folded into their parents (``describe_tree``). Four chains of 300 sweeps, random_state 0.
 Of CUB-200, an attribute is one that at least half of the votes name, and those are used that 2 to
-90 % of the species have; its tree has a smaller c, so that a node may differ from its parent.
+90 % of the species have.
 
     python benchmarks/run.py --only attribute_tree_text --data DIR
 """
@@ -24,7 +24,6 @@ from fieldguide.describe import AttributeTree, DescribedTree, Tree, describe_tre
 from fieldguide.describe.tree import find_depth
 
 MAX_KINDS = 8
-OPTIONS = {"CUB-200": {"c_bounds": (1.5, 4.0)}}
 
 
 def load_tables(data: Path) -> dict[str, tuple[np.ndarray, list[str], np.ndarray]]:
@@ -84,8 +83,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         for name, (A, names, y) in load_tables(data).items():
 
             def grow(name=name, A=A, names=names, y=y):
-                n_iter, options = 4 if tiny else 300, OPTIONS.get(name, {})
-                model = AttributeTree(n_iter=n_iter, random_state=0, **options).fit(A)
+                model = AttributeTree(n_iter=4 if tiny else 300, random_state=0).fit(A)
                 described = describe_tree(model.tree_, model.labels_, A, names, min_count=4)
                 return {"text": write_tree(described, y), "r_hat": model.r_hat_["log_joint"]}
 

@@ -40,16 +40,14 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measures import save
 from fieldguide.datasets import load_specimen_clips
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features import SpaceTimeWords, optical_flow
 from fieldguide.locate import (
     CRANE,
     MISVM,
     MILBoost,
     RegionSelector,
-    supervoxel_features,
-    supervoxels,
 )
 from fieldguide.metrics import corloc, localization_curve
+from fieldguide.video import SpaceTimeWords, optical_flow, supervoxel_features, supervoxels
 
 CELLS = Path("out/bench/clips")
 ACTIONS = ("flying", "swimming", "crawling", "hopping")

@@ -31,9 +31,9 @@ from benchmarks.measures import save
 from benchmarks.problems.additive_table import rank_by_score
 from fieldguide.datasets import load_specimen_clips
 from fieldguide.errors import FieldguideWarning
-from fieldguide.features import SpaceTimeWords
 from fieldguide.select import AdditiveKernelSelector
 from fieldguide.svm import KernelSVM, LinearSVM
+from fieldguide.video import SpaceTimeWords
 
 CELLS = Path("out/bench/clips")
 ACTIONS = ("flying", "swimming", "crawling", "hopping")

@@ -18,11 +18,14 @@ itself).
   80 % of their pictures, by what the names of folders imply (Caltech-101: the words listed in
   `words`); colours, and names that the folders say nothing of, are left to the eye.
 
-What was seen of a picture is kept in ``out/bench/seen``: a run that was stopped goes on.
+What was seen of a picture is kept in ``out/bench/seen``, what was measured of a collection in
+``out/bench/guide_tree``: a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,7 @@ from scipy.special import logsumexp
 from sklearn.cluster import HDBSCAN, KMeans
 from threadpoolctl import threadpool_limits
 
+from benchmarks.cells import keep_cell
 from benchmarks.named_rivals import compare_named
 from benchmarks.problems.region_selection import interval
 from benchmarks.problems.words import CALTECH
@@ -48,6 +52,7 @@ from fieldguide.guide.words import find_near
 from fieldguide.metrics import purity
 
 N_SEEDS = 3
+CELLS = Path("out/bench/guide_tree")
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
@@ -56,7 +61,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1):
         for name, seen in sets.items():
-            rows += judge_set(name, seen, n_seeds)
+            rows += judge_set(name, seen, n_seeds, None if tiny else CELLS)
     return {"rows": rows}
 
 
@@ -94,49 +99,20 @@ def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
     return evidence, Likeness(seen.X, near, Names(kinds, shown, seen.stems))
 
 
-def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
-    n = len(seen.kinds)
-    evidence, likeness = gather(seen, [None] * n)
-    A = np.nan_to_num(evidence.joined) >= 0.5
+def judge_set(
+    name: str, seen: Seen, n_seeds: int, cells: Path | None = None
+) -> list[dict[str, Any]]:
+    """Return a row for each method; what ``cells`` hold is not measured again."""
+    evidence, likeness = gather(seen, [None] * len(seen.kinds))
     y = np.array(seen.kinds)
     found: dict[str, dict[str, list[float]]] = {}
     for seed in range(n_seeds):
-        order = np.random.default_rng(seed).permutation(n)
-        old, new = order[: n // 2], order[n // 2 :]
-        some = evidence.take(old, np.arange(len(evidence.names)))
-        start = cluster(some, 3)
-        begun, depth = (start.parent, start.labels), int(start.depth.max())
-        fitted, flat = (
-            make_model(method, len(old), depth, seed, N_JOBS).fit(some.joined, start=begun)
-            for method in ("attribute", "bernoulli")
-        )
-        placed = fitted.predict(some.joined)
-        n_parts = len(np.unique(placed))
-        rivals = {
-            "Attribute Tree Process": placed,
-            "FBLM": flat.predict(some.joined),
-            "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
-            "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
-            "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming", copy=True).fit_predict(A[old]),
-        }
-        for method, labels in rivals.items():
+        half = _keep(cells, f"{name} half {seed}", partial(judge_half, evidence, y, seed))
+        for method, values in half.items():
             cell = found.setdefault(method, {})
-            cell.setdefault("parts", []).append(len(np.unique(labels)))
-            cell.setdefault("log_likelihood", []).append(judge_words(labels, A[old], A[new]))
-            cell.setdefault("purity", []).append(purity(labels, y[old]))
-    grown = [
-        grow_tree(evidence, likeness, "attribute", seed=s, n_jobs=N_JOBS) for s in range(n_seeds)
-    ]
-    agreed = [_agree(grown[i], grown[j]) for i in range(n_seeds) for j in range(i)]
-    about = {
-        "below_by_words": [float(_below(tree, by_words=True)) for tree in grown],
-        "below": [float(_below(tree, by_words=False)) for tree in grown],
-        "two_seeds": agreed,
-        "names_true": _judge_names(grown[0], seen.kinds) if name == "Caltech-101" else None,
-        "r_hat": grown[0].about.get("r_hat"),
-        "named": compare_named(grown, evidence, likeness, y),
-    }
-    rows = [
+            for what, value in values.items():
+                cell.setdefault(what, []).append(value)
+    rows: list[dict[str, Any]] = [
         {
             "data": name,
             "method": method,
@@ -144,8 +120,65 @@ def judge_set(name: str, seen: Seen, n_seeds: int) -> list[dict[str, Any]]:
         }
         for method, cell in found.items()
     ]
-    rows[0] |= about
+    judge = partial(judge_grown, name, evidence, likeness, y, n_seeds)
+    rows[0] |= _keep(cells, f"{name} grown", judge)
     return rows
+
+
+def _keep(cells: Path | None, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    if cells is None:
+        return compute()
+    kept: dict[str, Any] = keep_cell(cells / f"{name}.json", compute)
+    return kept
+
+
+def judge_half(evidence: Evidence, y: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
+    """Judge parts of a half of the specimens by every method, by the other half and by kinds."""
+    n = len(y)
+    A = np.nan_to_num(evidence.joined) >= 0.5
+    order = np.random.default_rng(seed).permutation(n)
+    old, new = order[: n // 2], order[n // 2 :]
+    some = evidence.take(old, np.arange(len(evidence.names)))
+    start = cluster(some, 3)
+    begun, depth = (start.parent, start.labels), int(start.depth.max())
+    fitted, flat = (
+        make_model(method, len(old), depth, seed, N_JOBS).fit(some.joined, start=begun)
+        for method in ("attribute", "bernoulli")
+    )
+    placed = fitted.predict(some.joined)
+    n_parts = len(np.unique(placed))
+    rivals = {
+        "Attribute Tree Process": placed,
+        "FBLM": flat.predict(some.joined),
+        "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
+        "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
+        "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming", copy=True).fit_predict(A[old]),
+    }
+    return {
+        method: {
+            "parts": len(np.unique(labels)),
+            "log_likelihood": judge_words(labels, A[old], A[new]),
+            "purity": purity(labels, y[old]),
+        }
+        for method, labels in rivals.items()
+    }
+
+
+def judge_grown(
+    name: str, evidence: Evidence, likeness: Likeness, y: np.ndarray, n_seeds: int
+) -> dict[str, Any]:
+    """Judge trees of the whole collection, as a guide grows them."""
+    grown = [
+        grow_tree(evidence, likeness, "attribute", seed=s, n_jobs=N_JOBS) for s in range(n_seeds)
+    ]
+    return {
+        "below_by_words": [float(_below(tree, by_words=True)) for tree in grown],
+        "below": [float(_below(tree, by_words=False)) for tree in grown],
+        "two_seeds": [_agree(grown[i], grown[j]) for i in range(n_seeds) for j in range(i)],
+        "names_true": _judge_names(grown[0], y.tolist()) if name == "Caltech-101" else None,
+        "r_hat": grown[0].about.get("r_hat"),
+        "named": compare_named(grown, evidence, likeness, y),
+    }
 
 
 def judge_words(labels: np.ndarray, old: np.ndarray, new: np.ndarray) -> float:

@@ -43,12 +43,16 @@ from benchmarks.problems.caltech_features import gram, rotate
 from fieldguide._files import write_json
 from fieldguide.identify import (
     AttentionTreeClassifier,
+    BestFirst,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
+    Greedy,
     NormalizedCutTreeClassifier,
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Search,
+    Shortlist,
     relative_complexity,
 )
 from fieldguide.kernels import AdditiveKernelMap, exponential_chi2_kernel, intersection_kernel
@@ -327,9 +331,9 @@ def judge(
     if key.graph_ is None and key_name != "one-vs-all":
         reference = OneVsAllClassifier(C, key.kernel, probability=False).fit(X, y[train])
     rows = []
-    for label, settings in searches_of(key).items():
-        for setting, value in settings.items():
-            setattr(key, setting, value)
+    for label, search in searches_of(key).items():
+        if search is not None:
+            key.search = search
         rows.append(
             {
                 "data": name,
@@ -340,21 +344,21 @@ def judge(
                 "rc": float(relative_complexity(key, X_test, reference).mean()),
                 "fit_s": fit_s,
                 "n_nodes": 0 if key.graph_ is None else key.graph_.n_nodes,
-                "tolerance": settings.get("tolerance_"),
+                "tolerance": getattr(search, "tolerance", None),
             }
         )
     return rows
 
 
-def searches_of(key: Any) -> dict[str, dict]:
-    """Return the searches to try, each with the attributes to set."""
+def searches_of(key: Any) -> dict[str, Search | None]:
+    """Return the searches to try; None for a key that has its own way."""
     if key.graph_ is None or isinstance(key, ConfusionTreeClassifier):
-        return {"": {}}
+        return {"": None}
     lists = {
-        f"shortlist, {label}": {"search": "shortlist", "tolerance_": value}
+        f"shortlist, {label}": Shortlist(value)
         for label, value in [("auto", key.tolerance_), *((str(t), t) for t in TOLERANCES)]
     }
-    return {"greedy": {"search": "greedy"}, "best-first": {"search": "best_first"}, **lists}
+    return {"greedy": Greedy(), "best-first": BestFirst(), **lists}
 
 
 SHOWN = ("greedy", "best-first", "shortlist, auto", "shortlist, 5.0")

@@ -59,8 +59,8 @@ def find_swapped(seen: Seen, seed: int, *, has_cleanlab: bool) -> list[dict[str,
         found |= ask_cleanlab(label, probability)
     judges = choose_key(seen.X, names[label], C=KEY_C).flat
     assert judges is not None
-    assert judges.own is not None
-    said = HeldOutAnswers(judges.answer, judges.sure, judges.own)
+    assert judges.own_probability is not None
+    said = HeldOutAnswers(judges.answer, judges.confidence, judges.own_probability)
     found["a guide as it is"] = list_doubts(label, said, near)
     return [{"way": way, **judge(label != true, *lists)} for way, lists in found.items()]
 

@@ -19,7 +19,7 @@ from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
 
-N_PER_KIND, SIZE_PX, SHARE_NEW = 63, 128, 100
+N_PER_KIND, SIZE_PX, SHARE_NEW = 313, 128, 100
 MEASURING = ("specimens", "rows")
 
 
@@ -34,7 +34,7 @@ class Counted(Collection):
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
-    drawn = load_specimens(n_per_kind=4 if tiny else N_PER_KIND, size_px=SIZE_PX)
+    drawn = load_specimens(*((4, 64) if tiny else (N_PER_KIND, SIZE_PX)))
     with tempfile.TemporaryDirectory() as place:
         folder, out = Path(place) / "images", Path(place) / "guide"
         new = []

@@ -237,7 +237,8 @@ def make_describer(pictures: dict[str, Any]) -> Callable[[str, str], tuple[list,
             return regions, [region_words(x, r, bag) for x, r in zip(images, regions, strict=True)]
         network = Network()
         return regions, [
-            region_features(x, r, network, MAP_PX) for x, r in zip(images, regions, strict=True)
+            region_features(x, r, network, size_px=MAP_PX)
+            for x, r in zip(images, regions, strict=True)
         ]
 
     return describe

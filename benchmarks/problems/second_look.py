@@ -71,7 +71,7 @@ if "places" in OPTIONAL:
 
 CELLS = Path("out/bench/second_look")
 VERSION = 2  # raise it when pictures are seen in another way
-OUTLINES = 1  # raise it when outlines are drawn in another way
+OUTLINES = 2  # raise it when outlines are drawn in another way
 PARTS = {
     "first look": ("deep",),
     "first + closer": ("deep", "closer"),
@@ -377,7 +377,7 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
         own = int(np.searchsorted(key.classes_, target[k]))
         contrasts = {
             "the key, against all others": contrast_others(key, own),
-            "the key, against the likeliest other": contrast_classes(key, X[k], own),
+            "the key, against the likeliest other": contrast_classes(key, X[k], winner=own),
         }
         looks = seen[k].looks.as_parts()
         area = find_area(WHOLE["whole"], *images[k].size)

@@ -32,11 +32,13 @@ from benchmarks.peers.label_trees import N_SINGLE, least_seconds
 from fieldguide._files import write_json
 from fieldguide.errors import FieldguideWarning
 from fieldguide.identify import (
+    BestFirst,
+    Greedy,
     OneVsAllClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
     relative_complexity,
 )
-from fieldguide.identify.serving import FastShortlist, FastWalker
 from fieldguide.svm import FastScorer
 
 CELLS = Path("out/bench/thousand_kinds")
@@ -132,9 +134,8 @@ def print_key(name: str, tiny: bool) -> None:
     }
     key.n_jobs = 1
     rows = []
-    for label, settings in searches_of(key).items():
-        for setting, value in settings.items():
-            setattr(key, setting, value)
+    for label, search in searches_of(key).items():
+        key.search = search
         rows.append({**fitted, "search": label, **judge(key, X_test, y_test)})
     print(json.dumps(rows))
 
@@ -143,24 +144,23 @@ def warm_up(name: str) -> None:
     """Compile the loops that a key uses, on a few rows."""
     X, y, X_test, _ = draw(**TINY)
     key = KEYS[name]().fit(X, y)
-    for settings in searches_of(key).values():
-        for setting, value in settings.items():
-            setattr(key, setting, value)
+    for search in searches_of(key).values():
+        key.search = search
         key.predict(X_test)
         serve(key)(X_test[0])
         key.fast_predict(X_test[:1])
 
 
-def searches_of(key: Any) -> dict[str, dict]:
-    """Return the searches to try, each with the attributes to set."""
+def searches_of(key: Any) -> dict[str, Any]:
+    """Return the searches to try; none of a flat key."""
     if key.graph_ is None:
-        return {"": {}}
+        return {"": None}
     auto = key.tolerance_
     lists = {
-        f"shortlist, {label}": {"search": "shortlist", "tolerance_": value}
+        f"shortlist, {label}": Shortlist(value)
         for label, value in [(f"auto ({auto:g})", auto), *((f"{t:g}", t) for t in TOLERANCES)]
     }
-    return {"greedy": {"search": "greedy"}, "best-first": {"search": "best_first"}, **lists}
+    return {"greedy": Greedy(), "best-first": BestFirst(), **lists}
 
 
 def judge(key: Any, X: np.ndarray, y: np.ndarray) -> dict:
@@ -184,12 +184,8 @@ def serve(key: Any) -> Callable[[np.ndarray], Any]:
     """Return what answers one row without checks."""
     if key.graph_ is None:
         return FastScorer(key.functions_.coef, key.functions_.intercept).best
-    if key.search == "greedy":
-        return FastWalker(key.graph_).best
-    if key.search == "best_first":
-        return lambda x: key.fast_predict(x[None])
-    settings = {"tolerance": key.tolerance_, "max_classes": key.max_classes}
-    return FastShortlist(key.graph_, **settings).best
+    served = key.search_.serve(key.graph_, key.classes_)
+    return (lambda x: key.fast_predict(x[None])) if served is None else served.best
 
 
 def refuse(python: str | None, package: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Collection as Choices
 from numbers import Integral
 from typing import Any
 
-from fieldguide.errors import FieldguideError
+from fieldguide.errors import InvalidArgument
 
 
 def check_choice(owner: str, name: str, value: Any, allowed: Choices[Any]) -> None:
@@ -27,16 +27,23 @@ def check_number(
 
 
 def check_seed(owner: str, random_state: Any) -> int:
-    """Return a seed from what scikit-learn takes: a whole number, a generator, or None for 0."""
-    if random_state is None or isinstance(random_state, Integral):
-        return int(random_state or 0)
+    """Return a seed from what scikit-learn takes: a whole number, a generator or None.
+
+    None is another seed each time, drawn from numpy's global generator.
+    """
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise InvalidArgument(
+                f"random_state of {owner} must not be negative; got {random_state!r}."
+            )
+        return int(random_state)
+    if random_state is None:
+        from sklearn.utils import check_random_state  # not needed by those who only check
+
+        random_state = check_random_state(None)
     for draw in ("integers", "randint"):  # of numpy's newer and older generators
         if hasattr(random_state, draw):
             return int(getattr(random_state, draw)(2**31 - 1))
     raise InvalidArgument(
         f"random_state of {owner} must be a whole number or a generator; got {random_state!r}."
     )
-
-
-class InvalidArgument(FieldguideError, ValueError):
-    """An argument outside what is allowed."""

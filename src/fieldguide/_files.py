@@ -3,11 +3,13 @@
 import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 
 @contextmanager
@@ -52,6 +54,63 @@ def encode_json(value: Any) -> bytes:
     """Return ``value`` as indented JSON in UTF-8, as :func:`write_json` writes it."""
     text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     return f"{text}\n".encode()
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file, and nothing else; return its descriptor.
+
+    A link is not followed, and a pipe or a device, which may never end, is not waited for: both are
+    an OSError.
+    """
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        file = os.open(path, flags | careful | getattr(os, "O_BINARY", 0), 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path)) from None
+        if error.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "it is no regular file", str(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return file
+
+
+def read_regular(path: Path) -> bytes:
+    """Return what a regular file holds; see :func:`open_regular`."""
+    with open(open_regular(path), "rb") as file:
+        return file.read()
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the value in a JSON file that we wrote; ValueError for anything else.
+
+    Numbers that no file of ours holds are refused where they stand: NaN, infinity, and whole
+    numbers that are too large for a float.
+    """
+    try:
+        return json.loads(
+            data.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name}")
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _refuse_constant(text[:40])
+
+
+def _parse_int(text: str) -> int:
+    return int(text) if len(text) < 309 else _refuse_constant(f"{text[:20]}…")
 
 
 def is_disk_full(error: BaseException) -> bool:

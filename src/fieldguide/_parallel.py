@@ -10,7 +10,7 @@ def map_in_order(
     function: Callable[..., Any],
     items: Iterable[Any],
     *,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     threads: bool = True,
 ) -> Iterator[Any]:
     """Yield ``function(item)`` for each item, in order, whatever ``n_jobs`` is.

@@ -3,11 +3,14 @@
 ::
 
     FieldguideError                 something that a person can put right; one sentence
+    ├── InvalidArgument             an argument outside what is allowed; a ValueError too
+    │   └── TooFewWindows           fewer windows with contrast than words that were asked for
     ├── CollectionError             a folder, sidecar or array that cannot be read as a collection
     │   └── UnreadableImageError    one image file that cannot be read (counted, listed, skipped)
     ├── EmbedderError               a network file that is missing, altered or of the wrong shape
     ├── EditError                   an edit of a guide that cannot be made
     ├── ModelError                  a model that cannot be saved, or a saved one that is damaged
+    │   └── OtherFormError          a saved one with other fields than those of this version
     └── GuideError                  a guide folder that is missing, damaged or of another version
     FieldguideWarning               something that worked, but not as well as it could
 """
@@ -15,6 +18,14 @@
 
 class FieldguideError(Exception):
     """Something that a person can put right. The message is one sentence that says how."""
+
+
+class InvalidArgument(FieldguideError, ValueError):
+    """An argument outside what is allowed. The message names the argument and its owner."""
+
+
+class TooFewWindows(InvalidArgument):
+    """More words asked for than the images have windows with contrast."""
 
 
 class CollectionError(FieldguideError):
@@ -41,6 +52,10 @@ class EmbedderError(FieldguideError):
 
 class ModelError(FieldguideError, ValueError):
     """A model that cannot be saved, or a saved one that is damaged. The message names the field."""
+
+
+class OtherFormError(ModelError):
+    """A saved model with other fields than this version writes: of another version, or damaged."""
 
 
 class GuideError(FieldguideError):

@@ -30,9 +30,9 @@ def run(*arguments, **options) -> subprocess.CompletedProcess:
     )
 
 
-def call(*arguments) -> Result:
+def call(*arguments, **options) -> Result:
     """Run the command line in this process, which need not be started."""
-    return CliRunner().invoke(app, [str(word) for word in arguments])
+    return CliRunner().invoke(app, [str(word) for word in arguments], **options)
 
 
 def list_commands() -> list[str]:

@@ -58,7 +58,7 @@ def test_build_describe_identify_export(folder, tmp_path):
     assert "held-out" in built.stdout
     assert "reading images: 24 of 24" in built.stderr
 
-    told = run("describe", guide)
+    told = call("describe", guide)
     assert told.stdout.startswith("shapes (24)\n  ")
     tree = json.loads(call("describe", guide, "--json").stdout)
     assert tree["count"] == 24
@@ -73,8 +73,8 @@ def test_build_describe_identify_export(folder, tmp_path):
     assert told["answer"]["kinds"][0]["name"] == "disc"
     assert told["answer"]["neighbours"][0] == {"id": 0, "path": "disc/00.png", "kind": "disc"}
 
-    exported = run("export", guide, tmp_path / "site")
-    assert exported.returncode == 0, exported.stderr
+    exported = call("export", guide, tmp_path / "site")
+    assert exported.exit_code == 0, exported.stderr
     assert (tmp_path / "site" / "index.html").exists()
     again = call("build", folder, "--out", guide, "--json")
     assert json.loads(again.stdout)["n_specimens"] == 24
@@ -121,7 +121,7 @@ def test_describe_a_part_of_the_tree(small_guide):
     tree = json.loads(
         call("describe", small_guide.folder, "--branch", 1, "--depth", 0, "--json").stdout
     )
-    assert (tree["branch"], tree["branches"], tree["here"]) == (1, [], first.here)
+    assert (tree["branch"], tree["branches"], tree["n_direct"]) == (1, [], first.n_direct)
     wrong = call("describe", small_guide.folder, "--branch", f"{first.words[0]}s")
     assert wrong.exit_code == 2
     assert wrong.stderr.count("\n") == 1
@@ -130,8 +130,8 @@ def test_describe_a_part_of_the_tree(small_guide):
 
 def test_find_by_words_kinds_and_files(small_guide):
     (kind, *_), (word, n, _) = small_guide.kinds, max(small_guide.words, key=lambda each: each[1])
-    told = run("find", small_guide.folder, f"{kind.name}s", "--limit", 3)
-    assert told.returncode == 0, told.stderr
+    told = call("find", small_guide.folder, f"{kind.name}s", "--limit", 3)
+    assert told.exit_code == 0, told.stderr
     rows = [line.split("\t") for line in told.stdout.splitlines()]
     assert len(rows) == 3
     assert {row[1] for row in rows} == {kind.name}
@@ -151,8 +151,8 @@ def test_find_says_when_nothing_fits(small_guide):
     listed = call("find", small_guide.folder, "zzqq", "--json")
     assert listed.exit_code == 2
     assert json.loads(listed.stdout)["total"] == 0
-    told = run("find", small_guide.folder, "zzqq")
-    assert told.returncode == 2
+    told = call("find", small_guide.folder, "zzqq")
+    assert told.exit_code == 2
     assert told.stdout == ""
     assert "no word, kind or file is like “zzqq”; there is " in told.stderr
     assert told.stderr.count("\n") == 1
@@ -197,7 +197,7 @@ def test_visual_words_are_listed_and_drawn(worded_guide, tmp_path):
         assert min(image.size) > 400
     listed = json.loads(call("describe", worded_guide.folder, "--words", "--json").stdout)
     assert listed == [
-        {"word": word.number, "share": round(word.share, 6), "kinds": dict(word.kinds)}
+        {"number": word.number, "share": round(word.share, 6), "kinds": dict(word.kinds)}
         for word in worded_guide.visual_words
     ]
 
@@ -291,8 +291,8 @@ def test_identify_prints_the_way_through_the_key(keyed, folder):
 def test_one_bad_image_does_not_stop_the_others(small_guide, folder, tmp_path):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no")
-    result = run("identify", small_guide.folder, bad, folder / "disc" / "00.png")
-    assert result.returncode == 2
+    result = call("identify", small_guide.folder, bad, folder / "disc" / "00.png")
+    assert result.exit_code == 2
     assert "disc (" in result.stdout
     assert result.stderr.count("\n") == 1
     result = call("identify", small_guide.folder, bad, folder / "disc" / "00.png", "--json")

@@ -15,13 +15,14 @@ from PIL import Image
 from rich.text import Text
 from typer.testing import CliRunner
 
-from fieldguide import _console, cli
-from fieldguide._commands import say_warning
-from fieldguide._console import printable, say_json, say_rich
-from fieldguide._reporter import Reporter
+from fieldguide import cli
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideWarning
 from fieldguide.guide import Guide
+from fieldguide.terminal import console
+from fieldguide.terminal.arguments import say_warning
+from fieldguide.terminal.console import printable, say_json, say_rich
+from fieldguide.terminal.reporter import Reporter
 from tests.cli.commands import load_cases
 from tests.cli.terminals import run_on_terminal
 from tests.cli.test_targets import WRITERS
@@ -126,7 +127,7 @@ def test_printable_shows_which_control_it_was():
 def test_what_an_encoding_lacks_is_written_plainly(monkeypatch, encoding, written):
     stream = io.TextIOWrapper(io.BytesIO(), encoding, errors="strict")
     monkeypatch.setattr(sys, "stdout", stream)
-    _console.prepare_streams()
+    console.prepare_streams()
     stream.write("− › → × … — “q” ● ○ █ é ő ½ 線 \udce9")
     stream.flush()
     assert stream.buffer.getvalue().decode(encoding) == written
@@ -233,12 +234,13 @@ def test_build_lists_skipped_files(blobs, tmp_path, run_main, is_terminal):
     (folder / "bad\x1b[31m\n−.jpg").write_bytes(b"no")
     code, told, complained = run_main(
         *("build", folder, "--out", tmp_path / "gu\x1b[31mide", "--no-marks", "--no-places"),
-        *("--features", "color", "--title", TITLE),
+        *("--features", "color", "--title", TITLE, "--timings"),
         encoding="ascii",
         is_terminal=is_terminal,
     )
     assert code == 0, complained
     assert UNFIT.search(told) is None
+    assert re.search(r"\n  [a-z ]+  \d+\.\d s, \d+ %\n", told)  # --timings
     assert "\n  bad?[31m?-.jpg: not an image" in told
     assert told.endswith("gu?[31mide\n")
     # On a terminal there are the moves of the bar; none of them sets a colour or a title.
@@ -324,7 +326,7 @@ def test_progress_on_a_terminal_of_ascii(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
-    _console.prepare_streams()
+    console.prepare_streams()
     with Reporter() as report:
         for done in range(3):
             report("re\x1b[31mad − images", done, 3)

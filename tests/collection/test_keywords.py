@@ -1,10 +1,10 @@
 """The owner's words: where they are found, what damage costs, and how long hostile files take."""
 
 import struct
-import time
 
 import pytest
 from PIL import Image, PngImagePlugin
+from tests.clock import within_cpu_seconds
 from tests.collection.crafted import (
     RED,
     encode,
@@ -217,18 +217,16 @@ def test_a_megabyte_of_hostile_xmp_is_read_in_a_second(name):
         tiff_with([(700, 1, len(xmp), xmp)]),
     ]
     for data in files:
-        start = time.process_time()
-        assert read_picture(data).image.size == (16, 16)
-        assert time.process_time() - start < 1
+        with within_cpu_seconds(1):
+            assert read_picture(data).image.size == (16, 16)
 
 
 @pytest.mark.parametrize("number", [25, 80])
 @pytest.mark.parametrize("text", [b"", b"a"])
 def test_a_megabyte_of_iptc_is_read_in_a_second(number, text):
     block = entry(number, text) * (N // (5 + len(text)))
-    start = time.process_time()
-    words_of(photoshop={0x0404: block})
-    assert time.process_time() - start < 1
+    with within_cpu_seconds(1):
+        words_of(photoshop={0x0404: block})
 
 
 def description(*texts: str) -> str:

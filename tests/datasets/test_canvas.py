@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fieldguide.datasets._canvas import BODY, TRUTH_PX, Pen
-from fieldguide.datasets._outlines import closed, curve, ellipse, mix, moved, path, taper
-from fieldguide.datasets._plate import read_truth
+from fieldguide.datasets.specimens.canvas import BODY, TRUTH_PX, Pen
+from fieldguide.datasets.specimens.outlines import closed, curve, ellipse, mix, moved, path, taper
+from fieldguide.datasets.specimens.plate import read_truth
 
 SQUARE = np.array([(0.25, 0.25), (0.75, 0.25), (0.75, 0.75), (0.25, 0.75)])
 points = st.integers(3, 9).flatmap(

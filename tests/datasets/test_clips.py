@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fieldguide.datasets import load_specimen_clips
-from fieldguide.datasets._kinds import KINDS
 from fieldguide.datasets.clips import ACTIONS
+from fieldguide.datasets.specimens.kinds import KINDS
 from fieldguide.errors import FieldguideError
 
 

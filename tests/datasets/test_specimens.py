@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fieldguide.datasets import load_specimens
-from fieldguide.datasets._canvas import TRUTH_PX, Pen
-from fieldguide.datasets._kinds import KINDS, attribute_names
-from fieldguide.datasets._plate import paint_plate, read_truth
+from fieldguide.datasets.specimens.canvas import TRUTH_PX, Pen
+from fieldguide.datasets.specimens.kinds import KINDS, attribute_names
+from fieldguide.datasets.specimens.plate import paint_plate, read_truth
 from fieldguide.errors import FieldguideError
 
 N_ROUNDS = 3

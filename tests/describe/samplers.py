@@ -4,7 +4,7 @@ import numpy as np
 
 from fieldguide.describe.attribute_model import AttributeLikelihood
 from fieldguide.describe.bernoulli_model import BernoulliLikelihood
-from fieldguide.describe.rows import base_rates, pack_rows
+from fieldguide.describe.packed_rows import base_rates, pack_rows
 from fieldguide.describe.stick_breaking import Chain, Sample, StickPrior
 
 HYPER = (2.0, 0.5, 1.3)

@@ -24,7 +24,7 @@ from fieldguide.describe._node_proposals import (
 )
 from fieldguide.describe.attribute_model import log_beta_table
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
-from fieldguide.describe.rows import base_rates, pack_rows
+from fieldguide.describe.packed_rows import base_rates, pack_rows
 
 N = 20_000
 

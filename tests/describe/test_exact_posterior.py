@@ -14,7 +14,7 @@ from tests.describe.samplers import (
 )
 from tests.reference.enumerated_tree import as_tree, exact_posterior, list_trees
 
-from fieldguide.describe.rows import base_rates
+from fieldguide.describe.packed_rows import base_rates
 from fieldguide.describe.stick_breaking import StickPrior, subtree_sizes
 
 PLAIN = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -3,7 +3,7 @@
 import pytest
 
 from fieldguide.exports import FORMATS
-from tests.cli.commands import call, check_refusal, run
+from tests.cli.commands import call, check_refusal
 
 
 def test_the_pages_are_the_default(small_guide, tmp_path):
@@ -45,5 +45,5 @@ def test_a_folder_of_another_format_is_not_written_over(small_guide, tmp_path):
 
 
 def test_every_format_is_named_in_the_help():
-    shown = " ".join(run("export", "--help").stdout.replace("│", " ").split())
+    shown = " ".join(call("export", "--help").stdout.replace("│", " ").split())
     assert [name for name in FORMATS if f"'{name}'" not in shown] == []

@@ -20,6 +20,7 @@ from fieldguide.identify import (
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
 )
 
 
@@ -54,9 +55,9 @@ def run_key(key, X):
     [
         OneVsAllClassifier(),
         RelaxedHierarchyClassifier(),
-        RelaxedHierarchyClassifier(tolerance=4.0, max_classes=3),
+        RelaxedHierarchyClassifier(search=Shortlist(4.0, max_classes=3)),
         AttentionTreeClassifier(),
-        AttentionTreeClassifier(tolerance=40.0),
+        AttentionTreeClassifier(search=Shortlist(40.0)),
     ],
     ids=repr,
 )
@@ -84,7 +85,7 @@ def test_two_classes():
         (OneVsOneClassifier(), "it votes"),
         (RelaxedHierarchyClassifier(search="greedy"), "its search is none"),
         (RelaxedHierarchyClassifier(n_trees=2), "several trees"),
-        (OneVsAllClassifier(kernel="rbf"), "have a kernel"),
+        (OneVsAllClassifier(kernel="rbf"), "are not linear"),
     ],
     ids=["ovo", "greedy", "trees", "kernel"],
 )
@@ -127,7 +128,7 @@ def test_the_whole_way_from_a_picture(name, request, blobs, export):
 
 
 def test_a_guide_with_other_features_is_refused(worded_guide, export):
-    with pytest.raises(FieldguideError, match="by words, color too; build one with --features"):
+    with pytest.raises(FieldguideError, match="by words, color too; build one with `features"):
         export(worded_guide, "onnx")
 
 

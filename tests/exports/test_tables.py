@@ -30,7 +30,7 @@ def test_csv_says_what_the_guide_says(guide, export):
         assert (row["path"], row["kind"]) == (specimen.path, specimen.kind)
         assert row["branch_words"] == guide.sentence(specimen.branch)
         assert row["words"].split("; ") == [word for word, _ in guide.words_of(specimen.id)]
-        assert float(row["confidence"]) == pytest.approx(specimen.sure, abs=1e-4)
+        assert float(row["confidence"]) == pytest.approx(specimen.confidence, abs=1e-4)
         box = [float(row[f"subject_{side}"]) for side in ("x0", "y0", "x1", "y1")]
         assert tuple(box) == guide.subject(specimen.id).box
 
@@ -207,7 +207,7 @@ def test_darwin_core_has_terms_of_the_standard(guide, export):
         said = json.loads(row["dynamicProperties"])
         assert said["classifiedAs"] == specimen.answer
         assert said["classifiedBy"].startswith("Fieldguide ")
-        assert said["classificationProbability"] == pytest.approx(specimen.sure, abs=1e-4)
+        assert said["classificationProbability"] == pytest.approx(specimen.confidence, abs=1e-4)
 
 
 def test_dates_and_places_are_told(make_stand_in, export):

@@ -4,11 +4,20 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from PIL import Image
 from sklearn.base import clone
 
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError
+
+# Small pictures of any sort.
+pictures = arrays(
+    np.uint8,
+    st.tuples(st.integers(1, 30), st.integers(1, 30), st.just(3)),
+    elements=st.integers(0, 255),
+)
 
 
 def check_image_transformer(estimator, images, folder, labels=None):

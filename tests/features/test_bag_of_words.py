@@ -13,9 +13,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import pairwise_distances
 from tests.features.contract import check_image_transformer, odd_images
 
-from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import FieldguideError, ModelError
+from fieldguide.errors import FieldguideError, InvalidArgument, ModelError
 from fieldguide.features import BagOfWords, FoundWords, draw_words_plate
 from fieldguide.features.bag_of_words import pick_different, soft_shares
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words, select_least
@@ -292,7 +291,7 @@ def test_plate_refuses_what_it_cannot_draw(bag):
         ({"pyramid": None}, "such as"),
         ({"bin_sizes_px": 4}, "bin_sizes_px of BagOfWords must be a tuple"),
         ({"n_examples": 100}, "n_examples of BagOfWords"),
-        ({"random_state": None}, "random_state of BagOfWords"),
+        ({"random_state": "new"}, "random_state of BagOfWords"),
     ],
 )
 def test_bad_arguments(arguments, sentence, blobs):

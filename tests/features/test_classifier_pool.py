@@ -14,18 +14,17 @@ from tests.conftest import draw_blobs
 from tests.features.contract import check_image_transformer, odd_images
 from tests.features.test_deep import make_network
 
-from fieldguide._check import InvalidArgument
 from fieldguide._random import spawn_generators
-from fieldguide.errors import EmbedderError, ModelError
+from fieldguide.errors import EmbedderError, InvalidArgument, ModelError
 from fieldguide.features import DeepFeatures
 from fieldguide.features._pool_training import (
     balance,
     cluster_rows,
-    find_components,
     train_on_clusters,
     train_on_window,
 )
 from fieldguide.features.classifier_pool import ELEVEN, ClassifierPool
+from fieldguide.features.components import find_components
 from fieldguide.features.network import SIX
 from fieldguide.features.pool_maps import fit_maps, weighted_quantiles
 from fieldguide.features.vocabulary import class_names
@@ -42,7 +41,11 @@ def noisy():
 def union(noisy):
     """A pool of all three kinds, on two windows."""
     pool = ClassifierPool(
-        ("clusters", "windows", "outputs"), 2, 4, windows=("whole", "centre"), n_jobs=1
+        ("clusters", "windows", "outputs"),
+        n_clusters=2,
+        n_components=4,
+        windows=("whole", "centre"),
+        n_jobs=1,
     )
     return pool.fit(*noisy)
 
@@ -69,7 +72,9 @@ def test_contract_of_an_estimator_over_images(blobs, tmp_path):
     for kind in ("clusters", "windows"):
         folder = tmp_path / kind
         folder.mkdir()
-        pool = ClassifierPool(kind, 2, 3, windows=("whole", "top-left"), n_jobs=-1)
+        pool = ClassifierPool(
+            kind, n_clusters=2, n_components=3, windows=("whole", "top-left"), n_jobs=-1
+        )
         check_image_transformer(pool, images, folder, kinds)
 
 
@@ -146,7 +151,9 @@ def test_a_union_is_its_parts_side_by_side(union, noisy):
         ("windows", slice(6, 12)),
         ("outputs", slice(12, 2012)),
     ):
-        part = ClassifierPool(kind, 2, 4, windows=("whole", "centre"), n_jobs=1).fit(*noisy)
+        part = ClassifierPool(
+            kind, n_clusters=2, n_components=4, windows=("whole", "centre"), n_jobs=1
+        ).fit(*noisy)
         np.testing.assert_array_equal(part.transform(noisy[0][:2]), found[:, columns])
 
 
@@ -492,7 +499,7 @@ def test_maps_come_from_rows_that_were_held_out():
 
 
 def test_pool_features_tell_apart_classes_that_the_pool_has_never_seen(noisy):
-    pool = ClassifierPool(("clusters", "windows"), 3, n_jobs=1).fit(*noisy)
+    pool = ClassifierPool(("clusters", "windows"), n_clusters=3, n_jobs=1).fit(*noisy)
     images, kinds = draw_new_kinds(n_per_kind=10)
     values = pool.transform(images)
     train = np.arange(len(kinds)) % 2 == 0

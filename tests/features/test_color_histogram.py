@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from skimage.color import lab2lch, rgb2lab
-from tests.features.contract import check_image_transformer, odd_images
+from tests.features.contract import check_image_transformer, odd_images, pictures
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.color_histogram import (
     CHROMAS,
     COLOUR_NAMES,
@@ -21,11 +20,6 @@ from fieldguide.features.color_histogram import (
 )
 
 quick = settings(deadline=None, max_examples=25)
-pictures = arrays(
-    np.uint8,
-    st.tuples(st.integers(1, 30), st.integers(1, 30), st.just(3)),
-    elements=st.integers(0, 255),
-)
 NAMED = {
     "black": (0, 0, 0), "dark grey": (70, 70, 70), "grey": (128, 128, 128),
     "light grey": (190, 190, 190), "white": (255, 255, 255), "vivid red": (210, 20, 30),

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.features.contract import check_image_transformer, odd_images
 
-from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.dense_sift import (
     DIRECTIONS,
     DenseSIFT,

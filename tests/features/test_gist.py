@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from PIL import Image
 from scipy import ndimage
-from tests.features.contract import check_image_transformer, odd_images
+from tests.features.contract import check_image_transformer, odd_images, pictures
 
-from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.gist import (
     HIGHEST_FREQUENCY,
     SCALE_RATIO,
@@ -20,11 +18,6 @@ from fieldguide.features.gist import (
 )
 
 quick = settings(deadline=None, max_examples=15)
-pictures = arrays(
-    np.uint8,
-    st.tuples(st.integers(1, 30), st.integers(1, 30), st.just(3)),
-    elements=st.integers(0, 255),
-)
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from PIL import Image
 from skimage.feature import hog as skimage_hog
-from tests.features.contract import check_image_transformer, odd_images
+from tests.features.contract import check_image_transformer, odd_images, pictures
 
-from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import FieldguideError
+from fieldguide.errors import FieldguideError, InvalidArgument
 from fieldguide.features.hog import (
     CLIP,
     EPSILON,
@@ -22,11 +20,6 @@ from fieldguide.features.hog import (
 )
 
 quick = settings(deadline=None, max_examples=25)
-pictures = arrays(
-    np.uint8,
-    st.tuples(st.integers(1, 30), st.integers(1, 30), st.just(3)),
-    elements=st.integers(0, 255),
-)
 
 
 @pytest.fixture(scope="module")
@@ -187,10 +180,12 @@ def test_rows_are_histograms(image):
 @given(pictures)
 def test_a_mirror_image_mirrors_the_columns(image):
     n, n_orientations = 4, 8
-    straight = SpatialHOG((n,), n_orientations, normalization="l1", side_px=32).transform([image])
-    mirrored = SpatialHOG((n,), n_orientations, normalization="l1", side_px=32).transform(
-        [np.ascontiguousarray(image[:, ::-1])]
-    )
+    straight = SpatialHOG(
+        (n,), n_orientations=n_orientations, normalization="l1", side_px=32
+    ).transform([image])
+    mirrored = SpatialHOG(
+        (n,), n_orientations=n_orientations, normalization="l1", side_px=32
+    ).transform([np.ascontiguousarray(image[:, ::-1])])
     turned = (n_orientations // 2 - np.arange(n_orientations)) % n_orientations
     expected = straight.reshape(n, n, n_orientations)[:, ::-1][..., turned]
     np.testing.assert_allclose(mirrored.reshape(n, n, n_orientations), expected, atol=2e-3)

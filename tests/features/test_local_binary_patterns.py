@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from skimage.feature import local_binary_pattern
-from tests.features.contract import check_image_transformer, odd_images
+from tests.features.contract import check_image_transformer, odd_images, pictures
 
-from fieldguide._check import InvalidArgument
 from fieldguide.datasets import load_specimens
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.local_binary_patterns import (
     LocalBinaryPatterns,
     compare_rings,
@@ -18,11 +18,6 @@ from fieldguide.features.local_binary_patterns import (
 from fieldguide.features.transformer import to_grey
 
 quick = settings(deadline=None, max_examples=25)
-pictures = arrays(
-    np.uint8,
-    st.tuples(st.integers(1, 30), st.integers(1, 30), st.just(3)),
-    elements=st.integers(0, 255),
-)
 
 
 def noise(height: int, width: int, seed: int = 0) -> np.ndarray:

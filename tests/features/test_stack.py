@@ -66,7 +66,7 @@ def test_save_then_open_is_the_identity(drawings):
     arrays, settings = stack.to_state()
     again = FeatureStack.from_state(arrays, json.loads(json.dumps(settings)))
     np.testing.assert_array_equal(again.transform(drawings), stack.transform(drawings))
-    np.testing.assert_array_equal(again.places_, stack.places_)
+    np.testing.assert_array_equal(again.landmark_rows_, stack.landmark_rows_)
     for part, message in (("mixing", "landmarks_.hog.mixing of"), ("rows", "landmarks_.hog ")):
         name = f"landmarks_.hog.{part}"
         damaged = {**arrays, name: arrays[name][:, :-1]}
@@ -84,7 +84,7 @@ def test_odd_images(drawings):
 
 def test_landmarks_are_the_pictures_at_their_places(drawings):
     stack = FeatureStack("color", n_sample=9, n_landmarks=4, n_jobs=1).fit(drawings)
-    chosen = [drawings[i] for i in stack.places_]
+    chosen = [drawings[i] for i in stack.landmark_rows_]
     np.testing.assert_allclose(
         stack.landmarks_["color"].rows, ColorHistogram().fit_transform(chosen), atol=1e-6
     )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.features.vocabulary import load_vocabulary
 from fieldguide.features.words import SOURCES, AttributeMatrix, WordModel

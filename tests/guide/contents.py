@@ -15,6 +15,7 @@ VARIES = (
     "images",
     "update",
     "chapter_seconds",
+    "step_seconds",
 )
 
 

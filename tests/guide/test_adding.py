@@ -4,12 +4,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
+from tests.children import run_in_child
 from tests.guide.contents import contents, everything
 
 from fieldguide.collection import Collection
@@ -101,13 +100,13 @@ def test_the_key_learns_new_kinds_and_nothing_else(first, added, more):
     flat = new.graph_.functions.coef[new.graph_.n_nodes :]
     places = np.searchsorted(new.classes_, old.classes_)
     np.testing.assert_array_equal(flat[places], old.graph_.functions.coef[n:])
-    said = {each.path: (each.answer, each.sure) for each in added.specimens(range(40))}
+    said = {each.path: (each.answer, each.confidence) for each in added.specimens(range(40))}
     for each in before.specimens(range(24)):
-        assert said[each.path] == (each.answer, each.sure)
+        assert said[each.path] == (each.answer, each.confidence)
     new = [each for each in added.specimens(range(40)) if each.kind in growth["kinds"]]
     assert growth["n_specimens"] == len(new) == 16
     assert growth["accuracy"] == np.mean([each.answer == each.kind for each in new]) > 0.7
-    assert all(each.answer is not None and each.sure is not None for each in new)
+    assert all(each.answer is not None and each.confidence is not None for each in new)
     assert added.identify([more / "ring" / "03.png"])[0].kinds[0].name == "ring"
     assert [file.path for file in added.unreadable] == ["disc/bad.jpg", "ring/bad.jpg"]
     assert added.couplets
@@ -154,14 +153,17 @@ def test_kinds_that_come_one_after_the_other(guide, more, tmp_path):
     assert words == {"disc/01.png": ("round", "flat"), "ring/00.png": ("round", "golden")}
 
 
+def add_and_die(folder, more, step) -> None:
+    def die(name, done, total):
+        if name == step and done:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Guide.open(folder).add(more, n_jobs=2, progress=die)
+
+
 @pytest.mark.parametrize("step", ["reading images", "teaching the key new kinds", "done"])
 def test_a_killed_add_leaves_the_guide_and_goes_on(guide, added, first, more, step):
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.guide.test_adding", str(guide.folder), str(more), step],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
-    assert killed.returncode == -signal.SIGKILL
+    assert run_in_child(add_and_die, guide.folder, more, step) == -signal.SIGKILL
     if step != "done":
         assert contents(guide.folder) == contents(first / "guide")
         again = guide.reopen().add(more, n_jobs=1)
@@ -332,12 +334,3 @@ def test_guides_of_an_earlier_version_say_what_to_do(guide, more):
         (guide.edition / "models" / f"owner.{suffix}").unlink()
     with pytest.raises(GuideError, match="run the same 'fieldguide build' once more, then add"):
         guide.add(more)
-
-
-if __name__ == "__main__":
-
-    def die(name, done, total):
-        if name == sys.argv[3] and done:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    Guide.open(sys.argv[1]).add(sys.argv[2], n_jobs=2, progress=die)

@@ -1,10 +1,9 @@
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
+from tests.children import run_in_child
 from tests.guide.contents import contents
 from tests.guide.killed_build import check_killed_build
 
@@ -92,19 +91,19 @@ def test_other_folders_are_left_alone(folder, tmp_path):
 
 def test_two_builds_at_once_are_refused(folder, tmp_path):
     out = tmp_path / "guide"
+    refused = []
 
     def meanwhile(step, done, total):
-        if step == "reading images" and done == 8:
-            code = "import sys; from fieldguide.guide import Guide; Guide.build(*sys.argv[1:])"
-            other = subprocess.run(
-                [sys.executable, "-c", code, str(folder), str(out)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert "Another build is writing to" in other.stderr
+        if step == "reading images" and done and not refused:
+            refused.append(run_in_child(build_to_no_avail, folder, out))
 
     Guide.build(folder, out, n_jobs=1, progress=meanwhile, **PLAIN)
+    assert refused == [0]
+
+
+def build_to_no_avail(folder, out) -> None:
+    with pytest.raises(GuideError, match="Another build is writing to"):
+        Guide.build(folder, out)
 
 
 def test_folders_without_a_usable_image_are_one_clear_error(tmp_path):

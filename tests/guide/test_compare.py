@@ -14,8 +14,8 @@ from fieldguide.guide.compare import (
     LEAST_LIKENESS,
     compare_guides,
     compare_trees,
+    describe_comparison,
     share_specimens,
-    word_comparison,
 )
 
 
@@ -120,8 +120,8 @@ def test_two_guides_of_one_collection(small_guide, worded_guide):
         assert small_guide.digests[i] == worded_guide.digests[j]
     # The tree is grown from words, which both have, and not from the features that differ.
     assert comparison.n_moved == 0
-    assert "24 specimens in common" in word_comparison(small_guide, worded_guide, comparison)
-    assert "0 specimens (0%) moved" in word_comparison(small_guide, worded_guide, comparison)
+    assert "24 specimens in common" in describe_comparison(small_guide, worded_guide, comparison)
+    assert "0 specimens (0%) moved" in describe_comparison(small_guide, worded_guide, comparison)
 
 
 def test_guides_without_a_common_image_are_refused(small_guide, tmp_path):

@@ -143,15 +143,22 @@ def list_folders(root):
     return sorted(["", *(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_dir())])
 
 
+@pytest.fixture
+def before_updates(images, tmp_path):
+    """Images, the guide of them and its pages."""
+    shutil.copytree(images, tmp_path / "before" / "images")
+    guide = Guide.build(tmp_path / "before" / "images", tmp_path / "before" / "guide", **QUICK)
+    guide.export_site(tmp_path / "before" / "site")
+    return tmp_path / "before"
+
+
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_foreign_files_at_every_level_stay(images, blobs, tmp_path_factory, data):
+def test_foreign_files_at_every_level_stay(before_updates, blobs, tmp_path_factory, data):
     """Two updates that drop images, words, editions and pictures; each file by its content."""
     home = tmp_path_factory.mktemp("home")
-    shutil.copytree(images, home / "images")
-    out = home / "guide"
-    guide = Guide.build(home / "images", out, **QUICK)
-    site = guide.export_site(home / "site").parent
+    shutil.copytree(before_updates, home, dirs_exist_ok=True)
+    out, site = home / "guide", home / "site"
     put: dict = {}
     for step in range(3):
         for root in (out, site):

@@ -2,15 +2,15 @@
 
 import json
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.clock import within_cpu_seconds
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.guide import Guide
 from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.finding import Finder, rewrite_term
@@ -359,8 +359,7 @@ def test_a_large_collection_is_searched_quickly(tmp_path):
         ("word 49, -word 48", shows[:, 49] & ~shows[:, 48]),
         ("IMG_012345", np.arange(n) == 12345),
     ):
-        start = time.perf_counter()
-        found = finder.find(query)
-        assert time.perf_counter() - start < 0.5
+        with within_cpu_seconds(0.5):
+            found = finder.find(query)
         assert found.total == fits.sum()
     catalogue.close()

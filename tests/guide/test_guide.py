@@ -13,7 +13,7 @@ from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import WordModel
 from fieldguide.guide import Guide
 from fieldguide.guide.summaries import choose_exemplars, make_slugs
-from fieldguide.site.answer_lines import answer_lines
+from fieldguide.terminal.answer_lines import answer_lines
 
 
 def test_open_gives_back_what_build_made(small_guide, blobs):
@@ -29,7 +29,7 @@ def test_the_tree_holds_every_specimen_once(small_guide):
     for branch in small_guide.branches:
         members = small_guide.members(branch=branch.id)
         assert len(members) == branch.count
-        assert branch.count == branch.here + sum(
+        assert branch.count == branch.n_direct + sum(
             small_guide.branches[c].count for c in branch.children
         )
         assert set(branch.exemplars) <= set(members)

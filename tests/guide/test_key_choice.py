@@ -57,8 +57,8 @@ def test_what_cannot_be_is_one_sentence(settings, match):
 
 
 def test_limits_go_to_the_key():
-    assert make_key(Settings(key="relaxed", key_cost=0.2)).max_cost == 0.2
-    assert make_key(Settings(key="relaxed", key_loss=0.02)).max_loss == 0.02
+    assert make_key(Settings(key="relaxed", key_cost=0.2)).search.max_cost == 0.2
+    assert make_key(Settings(key="relaxed", key_loss=0.02)).search.max_loss == 0.02
     assert make_key(Settings(key="relaxed", kernel="chi2")).kernel == "chi2"
     for settings in (Settings(), Settings(key="auto:C=cv", key_cost=0.1)):
         check_key(settings)
@@ -100,4 +100,4 @@ def test_a_tree_by_name_tells_what_it_costs_beside_one_vs_all():
         OneVsAllClassifier().fit(X, y).held_out_.accuracy
     )
     assert fit_key(X, y, Settings(key="ova", n_jobs=1)).tried == ()
-    assert fit_key(X, y, Settings(key="relaxed:tolerance=1", n_jobs=1)).tried == ()
+    assert fit_key(X, y, Settings(key="relaxed:search__tolerance=1", n_jobs=1)).tried == ()

@@ -53,7 +53,7 @@ def test_confusions_are_counted_both_ways(make_stand_in):
 
 def test_specimens_that_the_key_was_not_asked_about_are_not_counted(make_stand_in):
     guide = make_stand_in([("ab"[i % 2], (), (30, 20), f"{i}.jpg") for i in range(6)])
-    guide._specimens = [replace(s, answer=None, sure=None) for s in guide._specimens]
+    guide._specimens = [replace(s, answer=None, confidence=None) for s in guide._specimens]
     pair = guide.compare("a", "b")
     assert (pair.of_kind, pair.of_other, pair.border) == (0, 0, ())
 

@@ -2,15 +2,13 @@
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 from tests.guide.contents import contents
+from tests.guide.killed_build import check_killed_build
 
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, GuideError
@@ -19,16 +17,7 @@ from fieldguide.guide import Guide, rows
 from fieldguide.guide.visual_words import find_homes
 
 STACK = "deep+words+color"
-KILLED_BUILD = """
-import os, signal, sys
-from fieldguide.guide import Guide
-folder, out, after = sys.argv[1:]
-def progress(name, done, total):
-    if name == "describing images" and done >= int(after):
-        os.kill(os.getpid(), signal.SIGKILL)
-how = {"features": "deep+words+color", "marks": False, "places": False}
-Guide.build(folder, out, n_jobs=2, progress=progress, **how)
-"""
+PLAIN = {"marks": False, "places": False}
 
 
 @pytest.fixture(scope="module")
@@ -52,22 +41,9 @@ def test_a_guide_of_a_stack(stacked, blobs):
 
 @pytest.mark.parametrize("after", [0, 9])
 def test_a_killed_build_goes_on_to_the_same_guide(folder, stacked, tmp_path, after):
-    out = tmp_path / "guide"
-    command = [sys.executable, "-c", KILLED_BUILD, str(folder), str(out), str(after)]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    steps = []
-    Guide.build(
-        folder,
-        out,
-        features=STACK,
-        progress=lambda *now: steps.append(now),
-        n_jobs=2,
-        marks=False,
-        places=False,
-    )
-    assert next(done for step, done, _ in steps if step == "reading images") == 25
-    assert next(done for step, done, _ in steps if step == "describing images") >= after
-    assert contents(out) == contents(stacked.folder)
+    step, settings = "describing images", {"features": STACK, **PLAIN}
+    told = check_killed_build(folder, stacked, tmp_path / "out", step, after, step, **settings)
+    assert next(done for step, done, _ in told if step == "reading images") == 25
 
 
 def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch):
@@ -116,10 +92,10 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     """Handwritten digits: the network knows photographs, edges know strokes."""
     monkeypatch.setattr(rows, "TRIED", ("color", "hog"))  # quicker than visual words
     X, y = load_digits(return_X_y=True)
-    strokes = (255 - X[:160] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
+    strokes = (255 - X[:100] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
     images = [np.asarray(Image.fromarray(s).resize((64, 64))) for s in strokes]
     settings = {"tree": "agglomerative", "marks": False, "places": False, "n_jobs": 1}
-    guide = Guide.build(Collection.from_arrays(images, y[:160]), tmp_path / "guide", **settings)
+    guide = Guide.build(Collection.from_arrays(images, y[:100]), tmp_path / "guide", **settings)
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
     for part in ("the network's first look names", "both looks", "color ", "hog "):
@@ -249,7 +225,7 @@ def test_homes_are_ratios_of_means():
 
 def test_a_guide_without_visual_words_says_so(small_guide):
     assert small_guide.visual_words == ()
-    with pytest.raises(GuideError, match="built without visual words; build it with --features"):
+    with pytest.raises(GuideError, match="built without visual words; build it with `features"):
         small_guide.draw_visual_words()
 
 

@@ -153,7 +153,7 @@ def test_doubts_are_the_specimens_of_which_the_key_says_another_kind(taken_guide
     doubted = [s.id for s in taken_guide.specimens(range(24)) if s.answer not in (None, s.kind)]
     found = taken_guide.find("doubt", limit=None)
     assert sorted(find.specimen.id for find in found.finds) == doubted
-    sure = [find.specimen.sure for find in found.finds]
+    sure = [find.specimen.confidence for find in found.finds]
     assert sure == sorted(sure, reverse=True)
     assert taken_guide.find("not doubt").total == 24 - len(doubted)
 
@@ -212,6 +212,10 @@ def test_any_export_can_do_without_dates_and_places(taken_guide, photographs, tm
     for words, has_date in (((), True), (("--strip", "--overwrite"), False)):
         assert call("export", taken_guide.folder, out, "--format", "csv", *words).exit_code == 0
         assert ("2021-02-03" in out.read_text()) is has_date
+    for words, has_date in (((), False), (("--no-strip",), True)):  # of pages, which are shown
+        assert call("export", taken_guide.folder, tmp_path / "site", *words).exit_code == 0
+        page = (tmp_path / "site" / "specimen" / "1.html").read_text()
+        assert ("February 2021" in page) is has_date
     both = ["export", taken_guide.folder, out, "--strip", "--images", photographs]
     check_refusal([str(word) for word in both], "give one of the two")
 

@@ -48,9 +48,24 @@ def test_a_branch_has_the_words_that_most_give_it():
     assert find_consensus(trees, 1).words == ((), ("bird", "small"))
 
 
+def test_what_looks_alike_goes_together_where_samples_do_not_agree():
+    one = make_tree([-1, 0, 0], ["", "animal", "car"], [1, 1, 1, 2, 2, 2, 0])
+    two = make_tree([-1, 0, 0], ["", "animal", "car"], [1, 1, 2, 2, 2, 2, 0])
+    near = np.array([[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4], [-1, -1]])
+    assert tell_first([two, two, one], None) == ["animal"] * 2 + ["car"] * 4 + [""]
+    assert tell_first([two, two, one], near) == ["animal"] * 3 + ["car"] * 3 + [""]
+    near[6] = [0, 1]  # and what no sample has a word for goes with what it looks like
+    assert tell_first([two, two, one], near) == ["animal"] * 3 + ["car"] * 3 + ["animal"]
+
+
+def tell_first(trees, near):
+    found = find_consensus(trees, 2, near)
+    return ["".join(found.words[v]) for v in found.labels]
+
+
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n_trees=st.integers(1, 5), least=st.integers(1, 4))
-def test_every_specimen_is_where_some_tree_has_it(seed, n_trees, least):
+def test_every_specimen_is_where_some_tree_has_it_or_what_looks_like_it(seed, n_trees, least):
     rng = np.random.default_rng(seed)
     n = 12
     trees = []
@@ -61,13 +76,15 @@ def test_every_specimen_is_where_some_tree_has_it(seed, n_trees, least):
             words.append("abc"[int(rng.integers(0, 3))] + str(v))
         labels = rng.integers(0, len(parent), n)
         trees.append(make_tree(parent, words, labels))
-    found = find_consensus(trees, least)
+    near = rng.integers(-1, n, (n, 3)) if seed % 2 else np.full((n, 0), -1)
+    found = find_consensus(trees, least, near)
     ways = find_ways(found)
     assert len(set(ways)) == len(ways)
     assert (found.parent < np.arange(len(ways))).all()
     for i in range(n):
         mine = ways[found.labels[i]]
-        assert any(find_ways(t)[t.labels[i]][: len(mine)] == mine for t in trees)
+        alike = [i, *near[i][near[i] >= 0]]
+        assert any(find_ways(t)[t.labels[j]][: len(mine)] == mine for t in trees for j in alike)
     for v in range(1, len(ways)):
         below = [k for k, way in enumerate(ways) if way[: len(ways[v])] == ways[v]]
         assert np.isin(found.labels, below).sum() >= least

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from fieldguide.describe import DescribedTree
 from fieldguide.guide.tree_evidence import Evidence
-from fieldguide.guide.tree_truth import MIN_SEEN_TRUTH, MIN_TRUTH, find_doubtful, tighten
+from fieldguide.guide.tree_truth import (
+    MIN_SEEN_TRUTH,
+    MIN_TRUTH,
+    find_doubtful,
+    join_alike,
+    tighten,
+)
 
 
 def make_evidence(scores, *, is_seen=False):
@@ -51,6 +57,20 @@ def test_a_name_that_most_would_have_to_leave_is_not_shown():
     found = tighten(tree, evidence, [None] * 30, 3)
     assert found.labels.tolist() == [2] * 30
     assert find_doubtful(found, evidence).tolist() == [False, False, True]
+
+
+def test_what_looks_like_a_branch_goes_there_as_long_as_its_name_stays_true():
+    scores = np.array([0.9] * 10 + [0.4, 0.0, 0.3, 0.3])
+    near = np.tile(np.arange(5), (14, 1))
+    near[12] = [0, 1, 11, 11, 11]  # most of it looks like something else
+    near[13] = -1  # it has a kind, and that has its place
+    found = join_alike(make_tree([2] * 10 + [1] * 4), make_evidence(scores), near)
+    assert found.labels.tolist() == [2] * 11 + [1] * 3
+    np.testing.assert_allclose(found.truth[2], 9.4 / 11)
+    tree = make_tree([2] * 10 + [0] * 4)  # from the root on, two levels down
+    assert join_alike(tree, make_evidence(scores), near).labels.tolist() == [2] * 11 + [1, 0, 0]
+    none = np.zeros((14, 0), dtype=int)
+    assert join_alike(tree, make_evidence(scores), none).labels.tolist() == tree.labels.tolist()
 
 
 def test_what_is_not_known_stays_where_it_is():

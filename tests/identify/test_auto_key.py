@@ -28,12 +28,12 @@ def test_it_is_the_key_that_its_class_would_train(rows):
     X, y = rows
     choice = choose_key(X, y)
     assert isinstance(choice.key, RelaxedHierarchyClassifier)
-    alone = RelaxedHierarchyClassifier(rho=choice.key.rho, max_loss=choice.key.max_loss).fit(X, y)
+    alone = RelaxedHierarchyClassifier(rho=choice.key.rho, search=choice.key.search).fit(X, y)
     np.testing.assert_array_equal(choice.key.predict_proba(X), alone.predict_proba(X))
     flat = next(each for each in choice.tried if each.name == "OneVsAllClassifier")
     assert flat.points[0].accuracy == OneVsAllClassifier().fit(X, y).held_out_.accuracy
     assert choice.point.accuracy == choice.key.held_out_.accuracy
-    assert choice.point.share < 0.5
+    assert choice.point.relative_cost < 0.5
 
 
 def test_threads_change_nothing(rows):
@@ -62,7 +62,7 @@ def test_a_cost_that_is_asked_for_is_kept_to(rows):
     X, y = rows
     for share in (0.3, 0.5):
         point = choose_key(X, y, max_cost=share).point
-        assert point.share <= share
+        assert point.relative_cost <= share
 
 
 def test_a_kernel_is_used_by_every_key(rows):
@@ -122,11 +122,11 @@ POINTS = st.lists(
 def test_no_point_that_will_do_is_better(points, max_loss, max_cost):
     chosen = points[choose_point(points, max_loss, max_cost)]
     if max_cost is not None:
-        cheap = [p for p in points if p.share <= max_cost]
+        cheap = [p for p in points if p.relative_cost <= max_cost]
         assert all(p.accuracy <= chosen.accuracy for p in cheap)
         assert not cheap or chosen in cheap
     else:
-        good = [p for p in points if p.gain - p.doubt >= -max_loss]
+        good = [p for p in points if p.gain - p.standard_error >= -max_loss]
         assert all(p.evaluations >= chosen.evaluations for p in good)
         assert not good or chosen in good
 
@@ -134,5 +134,5 @@ def test_no_point_that_will_do_is_better(points, max_loss, max_cost):
 def test_a_difference_is_judged_row_by_row():
     flat, own = np.array([1, 1, 1, 0, 1], bool), np.array([1, 1, 0, 0, 1], bool)
     point = measure_point(1.0, 4.0, 10.0, own, flat)
-    assert (point.share, point.accuracy, point.gain) == pytest.approx((0.4, 0.6, -0.2))
-    assert point.doubt == pytest.approx(np.std([0, 0, -1, 0, 0], ddof=1) / np.sqrt(5))
+    assert (point.relative_cost, point.accuracy, point.gain) == pytest.approx((0.4, 0.6, -0.2))
+    assert point.standard_error == pytest.approx(np.std([0, 0, -1, 0, 0], ddof=1) / np.sqrt(5))

@@ -10,7 +10,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.reference.slow_attention_tree import adaboost, two_groups
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _boosting
 from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.boosting import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.bounds import bound_from_margins, margin_bound
 
 GAMMAS = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)

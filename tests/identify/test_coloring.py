@@ -13,7 +13,7 @@ from tests.reference.brute_force_coloring import (
     printed_coloring,
 )
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.coloring import (
     _color_by_steps,
     class_costs,

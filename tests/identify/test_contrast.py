@@ -12,6 +12,7 @@ from fieldguide.identify import (
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
     contrast_classes,
     contrast_others,
     contrast_steps,
@@ -36,7 +37,7 @@ def test_one_vs_all_is_a_difference_of_scores(rows):
         found = contrast_classes(key, x)
         assert (found.winner, found.rival) == tuple(order[:2])
         assert found.evaluate(x) == pytest.approx(scores[order[0]] - scores[order[1]], abs=1e-4)
-        other = contrast_classes(key, x, 3, 1)
+        other = contrast_classes(key, x, winner=3, rival=1)
         assert other.evaluate(x) == pytest.approx(scores[3] - scores[1], abs=1e-4)
 
 
@@ -57,7 +58,7 @@ def test_one_vs_one_is_the_function_of_the_pair(rows):
     for x in X[::7]:
         for winner, rival in ((0, 4), (4, 0), (2, 3)):
             pair = OneVsOneClassifier().fit(*_only(X, y, winner, rival))
-            found = contrast_classes(key, x, winner, rival)
+            found = contrast_classes(key, x, winner=winner, rival=rival)
             expected = pair.decision_function(x[None])
             sign = np.sign(found.evaluate(x))
             assert (sign > 0) == (pair.predict(x[None])[0] == winner), expected
@@ -102,7 +103,7 @@ def test_in_a_graph_it_is_the_node_that_leaves_the_rival_behind(rows, make):
 
 def test_on_a_shortlist_it_is_the_difference_of_the_functions_that_decided(rows):
     X, y = rows
-    key = RelaxedHierarchyClassifier(tolerance=5.0).fit(X, y)
+    key = RelaxedHierarchyClassifier(search=Shortlist(5.0)).fit(X, y)
     flat = key.graph_.functions.evaluate(X)[:, key.graph_.n_nodes :]
     n_found = 0
     for x, scores in zip(X, flat, strict=True):
@@ -121,7 +122,7 @@ def test_a_class_against_all_others_is_its_own_score(rows):
     X, y = rows
     key = OneVsAllClassifier().fit(X, y)
     scores = key.decision_function(X)
-    tree = RelaxedHierarchyClassifier(tolerance=5.0).fit(X, y)
+    tree = RelaxedHierarchyClassifier(search=Shortlist(5.0)).fit(X, y)
     listed = tree.graph_.functions.evaluate(X)[:, tree.graph_.n_nodes :]
     for k in range(6):
         found, of_tree = contrast_others(key, k), contrast_others(tree, k)
@@ -154,8 +155,8 @@ def test_bad_classes_are_one_sentence(rows, winner, rival):
     X, y = rows
     key = OneVsAllClassifier().fit(X, y)
     with pytest.raises(FieldguideError, match="two different places among 6 classes"):
-        contrast_classes(key, X[0], winner, rival)
+        contrast_classes(key, X[0], winner=winner, rival=rival)
     with pytest.raises(FieldguideError, match="takes one row"):
-        contrast_classes(key, X[:2], 0, 1)
+        contrast_classes(key, X[:2], winner=0, rival=1)
     with pytest.raises(FieldguideError, match=r"winner must be a place among 6 classes; got 6"):
         contrast_others(key, 6)

@@ -8,13 +8,13 @@ from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tests.identify.graphs import draw_graph, draw_rows
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import pack, unpack
-from fieldguide.errors import FieldguideWarning, ModelError
+from fieldguide.errors import FieldguideWarning, InvalidArgument, ModelError
 from fieldguide.identify import (
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
     generalization_bound,
     relative_complexity,
 )
@@ -309,7 +309,8 @@ def test_the_tolerance_follows_what_is_wanted():
     train, test = rows[:400], rows[400:]
 
     def fit(**wanted):
-        return RelaxedHierarchyClassifier(C=1e-3, **wanted).fit(X[train], y[train])
+        key = RelaxedHierarchyClassifier(C=1e-3, search=Shortlist(**wanted))
+        return key.fit(X[train], y[train])
 
     cheap, dear = fit(max_cost=0.42), fit(max_cost=0.8)
     assert relative_complexity(cheap, X[test]).mean() < 0.44

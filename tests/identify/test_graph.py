@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 from tests.identify.graphs import draw_graph, draw_rows, make_dagsvm
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import pack, unpack
-from fieldguide.errors import ModelError
+from fieldguide.errors import InvalidArgument, ModelError
 from fieldguide.identify.graph import GRAPH, make_graph
 from fieldguide.identify.search import best_first, shortlist, walk
 from fieldguide.svm import LinearFunctions

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldguide.identify import OneVsAllClassifier, RelaxedHierarchyClassifier, tree_key
+from fieldguide.identify import OneVsAllClassifier, RelaxedHierarchyClassifier, Shortlist, tree_key
 
 MOST = 40
 
@@ -60,7 +60,7 @@ def test_no_class_loses_all_its_rows(trainings, seed):
 def test_answers_are_those_of_a_fit_without_the_rows(trainings, seed):
     """A shortlist of every class is one-vs-all."""
     X, y = draw(seed, 400)
-    settings = {"tolerance": 1e6, "max_classes": 5, "tol": 1e-8}
+    settings = {"search": Shortlist(1e6, max_classes=5), "tol": 1e-8}
     held_out = RelaxedHierarchyClassifier(random_state=seed, **settings).fit(X, y).held_out_
     kept = np.setdiff1d(np.arange(400), held_out.rows)
     alone = OneVsAllClassifier(tol=1e-8, probability=False).fit(X[kept], y[kept])

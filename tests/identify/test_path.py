@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from tests.identify.graphs import draw_graph, draw_rows
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import (
     ConfusionTreeClassifier,
     DAGSVMClassifier,

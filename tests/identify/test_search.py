@@ -1,7 +1,6 @@
 """Searches through decision graphs, against plain Python and against every path there is."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from scipy.sparse import csr_array
 from tests.identify.graphs import draw_graph, draw_rows, make_dagsvm
 from tests.reference import slow_search
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import search as search_module
 from fieldguide.identify.graph import make_graph
 from fieldguide.identify.search import (
@@ -268,16 +267,14 @@ def test_sparse_rows_are_dense_rows(seed):
 
 
 @pytest.mark.parametrize("n_classes", [8, 60])
-def test_exponentially_many_paths_take_no_time(n_classes):
+def test_exponentially_many_paths_open_each_node_once(n_classes):
     """A graph where all paths meet, at a row that every node is in doubt about."""
     rng = np.random.default_rng(0)
     n_nodes = n_classes * (n_classes - 1) // 2
     graph = make_dagsvm(rng.integers(-1, 2, (n_nodes, 3)), n_classes)
     X = np.vstack([np.zeros((1, 3)), rng.normal(size=(9, 3)) / 10]).astype(np.float32)
-    started = time.perf_counter()
     found = best_first(graph, X)
-    assert time.perf_counter() - started < 1
-    assert (found.n_nodes <= n_nodes).all()
+    assert (found.n_nodes <= n_nodes).all()  # each once, however many paths lead to it
     # masses exactly, level by level: a child has a larger number than its parents
     for i, margins in enumerate(graph.functions.evaluate(X)):
         mass = np.zeros(n_nodes + n_classes)

@@ -10,12 +10,14 @@ from sklearn.svm import LinearSVC
 from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import (
     AttentionTreeClassifier,
+    BestFirst,
     ConfusionTreeClassifier,
     DAGSVMClassifier,
     NormalizedCutTreeClassifier,
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
     generalization_bound,
     relative_complexity,
 )
@@ -276,8 +278,9 @@ def test_bad_arguments_are_one_sentence():
         (RelaxedHierarchyClassifier(search="deep"), "search of RelaxedHierarchyClassifier must be"),
         (NormalizedCutTreeClassifier(alpha=0), "alpha of NormalizedCutTreeClassifier must be"),
         (ConfusionTreeClassifier(levels=0), "levels of ConfusionTreeClassifier must be"),
-        (DAGSVMClassifier(tolerance="wide"), 'must be a number or "auto"'),
-        (DAGSVMClassifier(budget=0), "budget of DAGSVMClassifier must be"),
+        (DAGSVMClassifier(search=Shortlist("wide")), 'must be a number or "auto"'),
+        (DAGSVMClassifier(search=BestFirst(budget=0)), "budget of BestFirst must be"),
+        (DAGSVMClassifier(search=3), "search of DAGSVMClassifier must be a Search"),
     ):
         with pytest.raises(ValueError, match=message):
             key.fit(X, y)

@@ -98,7 +98,7 @@ def test_an_automatic_key_hands_words_on():
     X, y = draw_many()
     words = np.random.default_rng(0).random((9, 6)).round()
     key = choose_key(X, y, words=words).key
-    alone = RelaxedHierarchyClassifier(rho=key.rho, max_loss=key.max_loss, words=words).fit(X, y)
+    alone = RelaxedHierarchyClassifier(rho=key.rho, search=key.search, words=words).fit(X, y)
     np.testing.assert_array_equal(key.predict_proba(X), alone.predict_proba(X))
 
 

@@ -192,6 +192,6 @@ def test_bad_arguments_are_clear():
             fitted.transform(form(X * np.nan))
 
 
-@parametrize_with_checks([AdditiveKernelMap(), AdditiveKernelMap("intersection", 2, 0.5)])
+@parametrize_with_checks([AdditiveKernelMap(), AdditiveKernelMap("intersection", 2, step=0.5)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -16,11 +16,11 @@ from fieldguide.locate import (
     RegionSelector,
     find_objects,
     to_regions,
-    to_supervoxels,
 )
 from fieldguide.locate.finding import score_bags
 from fieldguide.locate.kernel_bags import choose_clearly_better
 from fieldguide.locate.mil_boost import bin_columns, boost, log_likelihood, slopes
+from fieldguide.video import to_supervoxels
 
 ESTIMATORS = [
     RegionSelector("chi2", C=5.0, cap=0.5),
@@ -366,7 +366,7 @@ def test_boosting_takes_the_steepest_stump_and_never_falls():
         for d in range(X.shape[1])
         for cut in cuts[d]
     }
-    first = gains[int(stumps.column[0]), stumps.threshold[0]]
+    first = gains[int(stumps.feature[0]), stumps.threshold[0]]
     assert first == pytest.approx(max(gains.values()))
     score = stumps.evaluate(X)
     assert log_likelihood(score, start, y == 1) == pytest.approx(trace[-1])

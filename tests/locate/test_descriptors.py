@@ -6,8 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tests.reference.slow_regions import count_words
 
-from fieldguide._check import InvalidArgument
-from fieldguide.errors import EmbedderError
+from fieldguide.errors import EmbedderError, InvalidArgument
 from fieldguide.features import BagOfWords
 from fieldguide.features.bag_of_words import soft_shares
 from fieldguide.features.codebook import nearest_words

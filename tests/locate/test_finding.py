@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.locate import find_objects, to_regions
 
 GRID = np.kron(np.arange(12).reshape(3, 4), np.ones((5, 5), int))  # 12 squares of 5 px

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 from scipy import ndimage
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.locate import trace_outlines
 from fieldguide.locate.outlines import ring_area
 

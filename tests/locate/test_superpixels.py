@@ -9,7 +9,7 @@ from scipy import ndimage
 from tests.features.contract import odd_images
 from tests.reference.slow_regions import boxes_and_pairs
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.locate import superpixels, to_regions
 from fieldguide.locate.superpixels import METHODS, merge_regions
 

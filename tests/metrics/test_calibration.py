@@ -21,7 +21,7 @@ def test_it_is_the_mean_over_bins(answers, n_bins):
             p, r = np.mean([a[0] for a in inside]), np.mean([a[1] for a in inside])
             expected += len(inside) / len(answers) * abs(p - r)
     assert told.error == pytest.approx(expected)
-    assert told.n.sum() == len(answers)
+    assert told.n_answers.sum() == len(answers)
 
 
 @pytest.mark.parametrize(("sure", "right"), [([], []), ([0.5], [True, False]), ([1.5], [True])])

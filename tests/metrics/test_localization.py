@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 from tests.reference.slow_clips import tube_overlap
 from tests.reference.slow_regions import curve_of_boxes
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.metrics import corloc, localization_curve
 from fieldguide.metrics.localization import overlaps
 

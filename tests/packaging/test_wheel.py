@@ -1,11 +1,14 @@
 """The built wheel holds everything: unpacked alone, it opens a guide and serves the page."""
 
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.compiled import SOURCE, copy_compiled
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -49,6 +52,7 @@ def test_the_wheel_holds_what_it_should_and_nothing_else(wheel):
         "fieldguide/py.typed",
         "fieldguide/site/templates/base.html",
         "fieldguide/site/assets/style.css",
+        "fieldguide/datasets/specimens/kinds.json",
         "fieldguide/features/vocabulary.tsv",
         "fieldguide/features/imagenet_names.txt",
     ):
@@ -60,6 +64,9 @@ def test_the_wheel_holds_what_it_should_and_nothing_else(wheel):
 def test_the_wheel_alone_opens_and_serves_a_guide(wheel, small_guide, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
+    for path in (tmp_path / "installed" / "fieldguide").rglob("*.py"):
+        shutil.copystat(SOURCE / path.relative_to(tmp_path / "installed"), path)
+    cache = copy_compiled(tmp_path / "installed", tmp_path / "cache")
     installed = str(tmp_path / "installed")
     arguments = [installed, str(small_guide.folder), str(tmp_path / "site")]
     result = subprocess.run(
@@ -73,5 +80,6 @@ def test_the_wheel_alone_opens_and_serves_a_guide(wheel, small_guide, tmp_path):
         text=True,
         check=False,
         cwd=tmp_path,
+        env=os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {}),
     )
     assert result.stdout.strip() == "ok", result.stderr

@@ -100,7 +100,6 @@ def grow(
     delta: float,
     n_rounds: int,
     gamma: float,
-    link_scale: float,
     max_depth: int,
     min_samples: int,
     max_kept: float,
@@ -122,7 +121,7 @@ def grow(
                 return found
             signs = [groups[2][c] for c in own]
         _, score = adaboost(levels, rows, signs, weights, n_rounds, gamma)
-        p = [1 / (1 + math.exp(-link_scale * h)) for h in score]
+        p = [1 / (1 + math.exp(-h)) for h in score]
         labels, left, right = [], [], []
         for i, q in zip(rows, p, strict=True):
             if q > delta or (delta == 0.5 and q >= 0.5):

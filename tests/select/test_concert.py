@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.reference.convex_concert import measure_violation
 from tests.select.problems import draw_votes
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import OneVsAllClassifier
 from fieldguide.select import (
     ConcertClassifier,

@@ -10,7 +10,7 @@ from tests.reference.convex_concert import (
 )
 from tests.select.problems import concert_problems, draw_votes
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.select import (
     GramObjective,
     RowsObjective,

@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.select.problems import draw_votes
 
-from fieldguide._check import InvalidArgument
+from fieldguide._stumps import bin_exactly, find_stump
+from fieldguide.errors import InvalidArgument
 from fieldguide.select import (
     BoostedStumpSelector,
     ConcertSelector,
     CorrelationSelector,
     ForwardBackwardSelector,
 )
-from fieldguide.select.boosted_stumps import _find_stump
 
 SELECTORS = [
     ConcertSelector(p1=1.0),
@@ -113,9 +113,9 @@ def test_the_best_stump_is_the_best_of_all(seed, n_rows, n):
     F = np.round(rng.uniform(size=(n_rows, n)), 1)  # ties
     sign = np.where(rng.uniform(size=n_rows) < 0.5, 1.0, -1.0)
     weight = rng.dirichlet(np.ones(n_rows))
-    order = np.argsort(F.T, axis=1, kind="stable").astype(np.int32)
-    columns = np.ascontiguousarray(np.take_along_axis(F.T, order, axis=1))
-    feature, place, direction, error = _find_stump(columns, order, sign * weight)
+    cuts, bins = bin_exactly(F)
+    feature, cut, edge = find_stump(bins, max(map(len, cuts)), sign * weight)
+    error, direction = 0.5 * (1 - abs(edge)), np.sign(edge) or 1.0
     least = min(
         weight[np.where(F[:, j] > cut, side, -side) != sign].sum()
         for j in range(n)
@@ -123,7 +123,8 @@ def test_the_best_stump_is_the_best_of_all(seed, n_rows, n):
         for side in (1, -1)
     )
     assert error == pytest.approx(least, abs=1e-12)
-    above = F[:, feature] >= columns[feature, place]
+    above = F[:, feature] > cuts[feature][cut]
+    np.testing.assert_array_equal(above, bins[feature] > cut)
     assert weight[np.where(above, direction, -direction) != sign].sum() == pytest.approx(least)
 
 
@@ -136,7 +137,7 @@ def test_boosting_falls_and_stops():
     assert errors[0] > errors[1] >= errors[2]
     clear = np.array([[0.1], [0.2], [0.8], [0.9]])
     found = BoostedStumpSelector().fit(clear, ["a", "a", "b", "b"])
-    assert len(found.stumps_[0].alpha) == 1
+    assert len(found.stumps_[0].height) == 1
     assert found.predict([[0.45], [0.55]]).tolist() == ["a", "b"]
 
 

@@ -8,7 +8,7 @@ import uvicorn
 from PIL import Image
 
 from fieldguide.site import create_app, export_site
-from fieldguide.site.server import listen
+from fieldguide.site.server import configure, listen
 
 CHROMIUM = next(
     (found for name in ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
@@ -82,10 +82,7 @@ def site(guide, tmp_path_factory):
 def serve_guide(guide, **settings):
     """Yield the address of a guide, served by a thread."""
     listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(
-        create_app(guide, **settings), log_config=None, ws="none", lifespan="off"
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(configure(create_app(guide, **settings)))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -73,7 +73,7 @@ class StandInGuide:
         for i, (kind, _path, (width, height), name) in enumerate(places):
             right = i % 9 != 4 or len(names) < 2
             answer = kind if right or kind is None else names[(names.index(kind) + 1) % len(names)]
-            stem = f"pictures/{i % 256:02x}/{i:08x}"
+            stem = f"pictures/{i % 256:02x}/{i % 256:02x}{i:022x}"
             self._specimens.append(
                 Specimen(
                     id=i,
@@ -85,7 +85,7 @@ class StandInGuide:
                     picture=f"{stem}.l.jpg" if max(width, height) > 256 else f"{stem}.s.jpg",
                     branch=self._branch_of[i],
                     answer=answer,
-                    sure=None if kind is None else (0.97 if right else 0.48),
+                    confidence=None if kind is None else (0.97 if right else 0.48),
                 )
             )
         self._draw_pictures(draw)
@@ -149,7 +149,7 @@ class StandInGuide:
     def check(self):
         return self.report
 
-    def word_couplet(self, number):
+    def describe_couplet(self, number):
         return self.couplet_words.get(number, CoupletWords())
 
     def marks(self, name):
@@ -299,7 +299,7 @@ class StandInGuide:
                 children=tuple(ids[child] for child in children[path]),
                 words=path[-1:],
                 count=len(self._members[b]),
-                here=sum(place == b for place in self._branch_of) if len(paths) < 5000 else 0,
+                n_direct=sum(place == b for place in self._branch_of) if len(paths) < 5000 else 0,
                 truth=1 - 0.13 * (b % 6),
                 stability=None if b % 2 else 0.9,
                 is_likeness=b % 5 == 4,
@@ -424,10 +424,11 @@ def empty_guide(make_stand_in):
 
 
 @pytest.fixture(scope="session")
-def specimens():
+def specimens(request):
     """A small collection with kinds and attributes: more than a page of them have eyes."""
-    drawn = load_specimens(n_per_kind=6, size_px=96)
-    chosen = [i for i, k in enumerate(drawn.target) if k % 5 in (0, 2)]
+    n_per_kind = 3 if request.config.getoption("--few") else 9
+    drawn = load_specimens(n_per_kind=n_per_kind, size_px=96)
+    chosen = [i for i, k in enumerate(drawn.target) if k % 4 == 0]
     return Collection.from_arrays(
         [drawn.images[i] for i in chosen],
         [drawn.target_names[drawn.target[i]] for i in chosen],

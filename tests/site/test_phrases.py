@@ -83,3 +83,10 @@ def test_trees_of_older_guides_are_named_too():
         ("Tree", "agglomerative, Ward")
     ]
     assert phrases.tree_name({}) == "unknown"
+
+
+def test_steps_of_a_build_come_with_their_share_the_longest_first():
+    took = {"opening": 0.0, "reading images": 1.0, "growing the tree": 3.0}
+    told = phrases.word_steps({"step_seconds": took})
+    assert told == [("growing the tree", "3.0 s, 75 %"), ("reading images", "1.0 s, 25 %")]
+    assert phrases.word_steps({}) == []

@@ -22,7 +22,7 @@ from fieldguide.errors import FieldguideError
 from fieldguide.guide import Guide
 from fieldguide.site import Renderer, create_app, serve, server
 from fieldguide.site.guard import LOOPBACK, hosts_for
-from fieldguide.site.server import FIRST_PORT, listen
+from fieldguide.site.server import FIRST_PORT, configure, listen
 
 BASE = "http://127.0.0.1"
 
@@ -575,8 +575,8 @@ def test_a_long_queue_is_turned_away(make_stand_in, monkeypatch):
         form = {"files": {"image": png()}, "headers": {"Accept": "text/html"}}
         page = httpx2.post(f"{base}/identify.html", **form)
         assert page.status_code == 503
-        assert page.headers["retry-after"] == "5"
-        assert '<p class="error">The guide is busy; try again.</p>' in page.text
+        assert page.headers["retry-after"] == "1"
+        assert '<p class="error">The guide is busy; try again in 1 second.</p>' in page.text
         go_on.set()
         assert first.result().status_code == 200
 
@@ -649,10 +649,7 @@ class live:
 
     def __init__(self, guide, **settings):
         self.listening = listen("127.0.0.1", 0)
-        config = uvicorn.Config(
-            create_app(guide, **settings), log_config=None, ws="none", lifespan="off"
-        )
-        self.server = uvicorn.Server(config)
+        self.server = uvicorn.Server(configure(create_app(guide, **settings)))
         self.thread = threading.Thread(target=self.server.run, args=([self.listening],))
 
     def __enter__(self):

@@ -10,7 +10,7 @@ All constructor parameters are kept with their types. A file never names code: `
 """
 
 from fieldguide._saving.arrays import FLOATS, INTEGERS, Array, Rows
-from fieldguide._saving.codec import Field, State, pack, unpack
+from fieldguide._saving.codec import Field, Reader, State, Writer, pack, unpack
 from fieldguide._saving.estimators import ROWS, Estimator, Saved
 from fieldguide._saving.parts import Either, IfSet, Items, OrNone, Part, Table
 from fieldguide._saving.plain import Labels, Number, OneOf, Plain, Size
@@ -31,11 +31,13 @@ __all__ = [
     "OrNone",
     "Part",
     "Plain",
+    "Reader",
     "Rows",
     "Saved",
     "Size",
     "State",
     "Table",
+    "Writer",
     "pack",
     "unpack",
 ]

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fieldguide.errors import ModelError
+from fieldguide.errors import ModelError, OtherFormError
 
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 
@@ -55,11 +55,17 @@ class Reader:
         """Say what is wrong with a field."""
         raise ModelError(f"{path} of {self.owner} {why}; the file is damaged.")
 
+    def differ(self, path: str, why: str) -> NoReturn:
+        """Say that a field is there which no model has, or the other way round."""
+        raise OtherFormError(
+            f"{path} of {self.owner} {why}; another version saved it, or the file is damaged."
+        )
+
     def take(self, path: str) -> np.ndarray:
         """Return an array; each must be asked for once."""
         array = self.arrays.get(path)
         if not isinstance(array, np.ndarray):
-            self.refuse(path, "is missing")
+            self.differ(path, "is missing")
         self.taken.add(path)
         return array
 
@@ -94,10 +100,10 @@ class Reader:
         if not isinstance(record, dict):
             self.refuse(path, f"must be an object; got {short(record)}")
         for name in sorted(wanted - record.keys()):
-            self.refuse(join(path, name), "is missing")
+            self.differ(join(path, name), "is missing")
         for name in record:
             if name not in wanted and name not in more:
-                self.refuse(join(path, short(name)), "is not known")
+                self.differ(join(path, short(name)), "is not known")
         return record
 
     @contextmanager
@@ -127,6 +133,12 @@ class Field(ABC):
     """What a value is made of."""
 
     may_be_absent = False
+    old_name: str | None = None  # of the attribute, in files of earlier versions
+
+    def once(self, old_name: str) -> "Field":
+        """Return the field, to be read under another name too, which it once had."""
+        self.old_name = old_name
+        return self
 
     @abstractmethod
     def write(self, value: Any, path: str, out: Writer) -> Any:
@@ -161,5 +173,5 @@ def unpack(field: Field, arrays: Any, record: Any, owner: str) -> Any:
     source.settle()
     for name in arrays:
         if name not in source.taken:
-            source.refuse(short(name), "is not known")
+            source.differ(short(name), "is not known")
     return value

@@ -1,5 +1,6 @@
 """Estimators: all parameters, and the fitted attributes that they declare."""
 
+import os
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -9,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._saving.codec import Field, Reader, State, Writer, join, pack, short, unpack
 from fieldguide._saving.parts import IfSet, read_fields, write_fields
-from fieldguide._saving.plain import Labels, Size, read_plain, write_plain
+from fieldguide._saving.plain import Labels, Plain, Size
 
 _MOST_JOBS = 4096
+_PLAIN = Plain()
 ROWS: dict[str, Field] = {
     "n_features_in_": Size("n_features"),
     "feature_names_in_": IfSet(Labels("n_features", unique=False)),
@@ -31,12 +33,15 @@ class Saved:
         Parameters that are sizes of fitted arrays.
     _newer : tuple of parameters
         Parameters that files of earlier versions lack, and that then have their defaults.
+    _parameters : dict of parameter to Field
+        Parameters that are no plain values.
     """
 
     _fitted: ClassVar[dict[str, Field]] = {}
     _unsaved: ClassVar[tuple[str, ...]] = ()
     _sizes: ClassVar[tuple[str, ...]] = ()
     _newer: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[dict[str, Field]] = {}
 
     def to_state(self) -> State:
         """Return the fitted estimator as named arrays, and as a record that JSON can hold."""
@@ -49,7 +54,13 @@ class Saved:
         Its parameters and its answers are the same bit for bit. A state that is damaged is refused
         with a :class:`~fieldguide.errors.ModelError` that names the field.
         """
-        return unpack(Estimator(cls), arrays, record, cls.__name__)
+        opened: Self = unpack(Estimator(cls), arrays, record, cls.__name__)
+        return opened
+
+    @classmethod
+    def _update_parameters(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters in a file of an earlier version as those of today."""
+        return given
 
     def _check_arguments(self) -> None:
         """Refuse parameters that make no sense."""
@@ -72,11 +83,12 @@ class Estimator(Field):
         fields = list_fitted(type(value))
         if fields:
             check_is_fitted(value)
-        parameters = value.get_params(deep=False)
+        own = type(value)._parameters
         return {
             "class": name,
             "parameters": {
-                key: write_plain(part, join(path, key), out) for key, part in parameters.items()
+                key: own.get(key, _PLAIN).write(part, join(path, key), out)
+                for key, part in value.get_params(deep=False).items()
             },
             "fitted": write_fields(fields, value, path, out),
         }
@@ -92,13 +104,20 @@ class Estimator(Field):
         inside.owner = source.owner if path else name
         names = set(kind._get_param_names())
         newer = names & set(kind._newer)
-        given = inside.keys(record["parameters"], path, names - newer, newer)
-        values = {key: read_plain(part, join(path, key), inside) for key, part in given.items()}
+        given = record["parameters"]
+        if isinstance(given, dict):
+            given = kind._update_parameters(dict(given))
+        given = inside.keys(given, path, names - newer, newer)
+        values = {
+            key: kind._parameters.get(key, _PLAIN).read(part, join(path, key), inside)
+            for key, part in given.items()
+        }
         self._check_machine(values, path, inside)
         with inside.making(path or "parameters"):
             made = kind(**values)
             made._check_arguments()
-        inside.sizes = {key: int(values[key]) for key in kind._sizes}
+        with inside.making(path or "parameters"):
+            inside.sizes = {key: int(values[key]) for key in kind._sizes}
         for key, part in read_fields(list_fitted(kind), record["fitted"], path, inside).items():
             setattr(made, key, part)
         inside.settle()
@@ -107,7 +126,13 @@ class Estimator(Field):
         return made
 
     def _check_machine(self, values: dict[str, Any], path: str, source: Reader) -> None:
-        """Refuse threads and seeds that no estimator can use; each takes them in its own way."""
+        """Refuse threads, seeds and networks that no estimator can use; each takes them in its own
+        way."""
+        network = values.get("embedder")
+        is_path = isinstance(network, str | os.PathLike) and "\0" not in str(network)
+        if network is not None and not is_path:
+            wish = "must be null or the path of an ONNX file"
+            source.refuse(join(path, "embedder"), f"{wish}; got {short(network)}")
         for key, low, high in (("n_jobs", -_MOST_JOBS, _MOST_JOBS), ("random_state", 0, 2**128)):
             value = values.get(key)
             is_whole = isinstance(value, Integral) and not isinstance(value, bool)

@@ -156,10 +156,17 @@ def read_fields(
     fields: Mapping[str, Field], record: Any, path: str, source: Reader
 ) -> dict[str, Any]:
     """Return the values of all fields that the record has."""
-    optional = {name for name, field in fields.items() if field.may_be_absent}
-    record = source.keys(record, path, fields.keys() - optional, optional)
+    names = {name: _find_name(name, field, record) for name, field in fields.items()}
+    optional = {names[name] for name, field in fields.items() if field.may_be_absent}
+    record = source.keys(record, path, set(names.values()) - optional, optional)
     return {
-        name: field.read(record[name], join(path, name), source)
+        name: field.read(record[names[name]], join(path, names[name]), source)
         for name, field in fields.items()
-        if name in record
+        if names[name] in record
     }
+
+
+def _find_name(name: str, field: Field, record: Any) -> str:
+    """Return the name that a field has in a record: its own, or the one that it once had."""
+    is_old = isinstance(record, dict) and name not in record and field.old_name in record
+    return field.old_name if is_old and field.old_name is not None else name

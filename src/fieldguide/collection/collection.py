@@ -119,10 +119,10 @@ class Collection:
     @classmethod
     def from_folder(
         cls,
-        folder: str | os.PathLike,
+        folder: str | os.PathLike[str],
         *,
         kinds: str = "auto",
-        sidecar: str | os.PathLike | None = None,
+        sidecar: str | os.PathLike[str] | None = None,
         max_pixels: int = MAX_PIXELS,
     ) -> "Collection":
         """List a folder of images, and its sub-folders.
@@ -250,6 +250,9 @@ class Collection:
             names = [f"{folder}{i:06d}.png" for i, folder in enumerate(folders)]
         if len(names) != len(arrays) or len(set(names)) != len(names):
             raise CollectionError("names must hold one different name for each image.")
+        given = {"labels": kinds or (), "names": names, "attribute_names": attribute_names}
+        for what, texts in {**given, "name": [name]}.items():
+            _check_texts(what, texts)
         table = _check_attributes(attributes, attribute_names, len(arrays))
         order = sorted(range(len(arrays)), key=lambda i: names[i])
         items = tuple(
@@ -329,7 +332,13 @@ def _read_captions(
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest by which the content of an image is known."""
+    """Return the digest by which the content of an image is known.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    """
     return blake2b(data, digest_size=12).hexdigest()
 
 
@@ -357,6 +366,18 @@ def to_rgb_array(image: Any, i: int = 0) -> np.ndarray:
         alpha = array[:, :, 3:].astype(np.float32) / 255
         array = np.rint(array[:, :, :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
     return np.ascontiguousarray(array)
+
+
+def _check_texts(what: str, texts: Iterable[Any]) -> None:
+    """Refuse a text that no file can hold."""
+    for text in texts:
+        is_held = text is None or (isinstance(text, str) and "\0" not in text)
+        if is_held and text is not None:
+            is_held = text.encode("utf-8", "replace").decode() == text  # no lone surrogate
+        if not is_held:
+            raise CollectionError(
+                f"{what} must be texts without zero bytes and lone surrogates; got {text!r:.80}."
+            )
 
 
 def _check_attributes(

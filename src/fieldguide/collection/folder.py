@@ -102,7 +102,7 @@ def count_types(paths: Iterable[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _reason_to_skip(entry: os.DirEntry, inside: str) -> str | None:
+def _reason_to_skip(entry: os.DirEntry[str], inside: str) -> str | None:
     if entry.is_symlink():
         target = os.path.realpath(entry.path)
         if os.path.commonpath([inside, target]) != inside:

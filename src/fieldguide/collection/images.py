@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, UnidentifiedImageError
 
 from fieldguide.collection.convert import is_final, to_rgb
 from fieldguide.collection.headers import (
@@ -87,7 +87,7 @@ class Picture:
 
 
 def read_picture(
-    source: bytes | str | os.PathLike, *, max_pixels: int = MAX_PIXELS, at_least_px: int = 0
+    source: bytes | str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS, at_least_px: int = 0
 ) -> Picture:
     """Decode an image file or its bytes to upright 8-bit RGB.
 
@@ -158,8 +158,13 @@ def shrink_factor(size: tuple[int, int], at_least_px: int) -> int:
     return max(1, by_side, by_area)
 
 
-def read_file(path: str | os.PathLike) -> bytes:
-    """Return the bytes of a regular file of sensible size, or say why not."""
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a regular file of sensible size, or say why not.
+
+    Parameters
+    ----------
+    path : str or path
+    """
     try:
         _check_status(os.stat(path))  # opening some devices has consequences
         # What was a file a moment ago may be a pipe now, which would wait for ever.
@@ -212,7 +217,7 @@ def _open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
     with _without_warnings():
         try:
             image = Image.open(io.BytesIO(data), formats=FORMATS)
-        except Image.UnidentifiedImageError:
+        except UnidentifiedImageError:
             raise UnreadableImageError(
                 "not an image in a format that we read (JPEG, PNG, WebP, GIF, TIFF, BMP)"
             ) from None

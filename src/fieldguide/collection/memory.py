@@ -45,7 +45,9 @@ _MARGIN_BYTES = 16 * 2**20  # rows, bands and tables, which do not grow with the
 # what is freed, for each thread apart: six float TIFFs of 80 megapixels, one after the other in six
 # threads, came to 1.9 GB. Blocks over 32 MB always go back to the system: with them it is 0.7 GB.
 _BLOCK_BYTES = 64 * 2**20
-Image.core.set_block_size(max(_BLOCK_BYTES, Image.core.get_block_size()))
+Image.core.set_block_size(  # type: ignore[attr-defined]
+    max(_BLOCK_BYTES, Image.core.get_block_size())  # type: ignore[attr-defined]
+)
 
 _ROW_POINTER = 8
 _RGB_BYTES = 4

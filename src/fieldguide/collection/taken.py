@@ -18,7 +18,7 @@ import re
 import struct
 from collections.abc import Mapping
 from datetime import date, time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fieldguide.collection.headers import MAX_PARTS, find_exif
 
@@ -65,7 +65,7 @@ def _offset_at(block: bytes, order: str, start: int) -> int:
     return struct.unpack_from(f"{order}L", block, start)[0] if start + 4 <= len(block) else 0
 
 
-_Tags = Mapping[int, tuple]
+_Tags = Mapping[int, tuple[Any, ...]]
 
 
 def _read_directory(block: bytes, order: str, start: int) -> _Tags:
@@ -78,7 +78,7 @@ def _read_directory(block: bytes, order: str, start: int) -> _Tags:
     (n_tags,) = struct.unpack_from(f"{order}H", block, start)
     table = block[start + 2 : start + 2 + 12 * min(n_tags, MAX_PARTS)]
     table = table[: len(table) - len(table) % 12]
-    tags: dict[int, tuple] = {}
+    tags: dict[int, tuple[Any, ...]] = {}
     for tag, kind, count, value in struct.iter_unpack(f"{order}HHL4s", table):
         n_bytes = _BYTES.get(kind, 0) * count
         if not n_bytes or count > _MOST_VALUES:
@@ -90,7 +90,7 @@ def _read_directory(block: bytes, order: str, start: int) -> _Tags:
     return tags
 
 
-def _unpack(raw: bytes, kind: int, order: str) -> tuple:
+def _unpack(raw: bytes, kind: int, order: str) -> tuple[Any, ...]:
     if kind == _TEXT:
         return (raw.partition(b"\0")[0].decode("ascii", "replace").strip(),)
     numbers = struct.unpack(f"{order}{len(raw) // 4}L", raw)
@@ -135,12 +135,12 @@ def _read_angle(tags: _Tags, side_tag: int, tag: int, sides: str, most: int) -> 
     angle = sum(above / below / 60**k for k, (above, below) in enumerate(parts))
     if angle > most:
         return None
-    return round(-angle if side == sides[1] else angle, _DIGITS) + 0.0  # no minus zero
+    return float(round(-angle if side == sides[1] else angle, _DIGITS) + 0.0)  # no minus zero
 
 
-def _text_of(value: tuple | None) -> str:
+def _text_of(value: tuple[Any, ...] | None) -> str:
     return value[0] if value and isinstance(value[0], str) else ""
 
 
-def _number_of(value: tuple | None) -> int:
+def _number_of(value: tuple[Any, ...] | None) -> int:
     return value[0] if value and isinstance(value[0], int) else 0

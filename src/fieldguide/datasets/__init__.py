@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Objects": "boxes",
     "load_apascal": "apascal",
     "load_awa": "awa",
     "load_caltech": "caltech",

@@ -1,17 +1,21 @@
 """What the loaders of released data sets share: find the files, read the lists, pick the images."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError
 
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
-def check_folder(release: str, folder: str | os.PathLike) -> Path:
+
+def check_folder(release: str, folder: str | os.PathLike[str]) -> Path:
     """Return ``folder`` as a path, or say that it is none."""
     root = Path(folder)
     if not root.is_dir():
@@ -20,7 +24,9 @@ def check_folder(release: str, folder: str | os.PathLike) -> Path:
     return root
 
 
-def find_root(release: str, folder: str | os.PathLike, inner: str, marks: Sequence[str]) -> Path:
+def find_root(
+    release: str, folder: str | os.PathLike[str], inner: str, marks: Sequence[str]
+) -> Path:
     """Return the folder that holds one of ``marks``: ``folder``, or ``inner`` in it."""
     given = check_folder(release, folder)
     for root in (given / inner, given):  # a list may have been unpacked beside the inner folder
@@ -78,3 +84,23 @@ def pick_images(
         )
     chosen = tuple(replace(items[path], kind=kind) for path, kind in zip(paths, kinds, strict=True))
     return replace(listed, name=name, items=chosen)
+
+
+def keep_items(
+    listed: Collection, name: str, items: Iterable[Any], others: Iterable[tuple[str, str]]
+) -> Collection:
+    """Return the collection of some items of a listed folder, the others listed as skipped."""
+    return replace(listed, name=name, items=tuple(items), skipped=(*listed.skipped, *others))
+
+
+def number_kinds(items: Iterable[Any], names: Sequence[str]) -> np.ndarray:
+    """Return the place of the kind of each item among ``names``, (n,)."""
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number[str(item.kind)] for item in items])
+
+
+def pack_attributes(attributes: np.ndarray, words: Sequence[str], **fields: Any) -> "Bunch":
+    """Return a release whose rows are attributes: these are its data too."""
+    from sklearn.utils import Bunch
+
+    return Bunch(data=attributes, attributes=attributes, attribute_names=list(words), **fields)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide.datasets._release import find_root, read_lines, to_numbers
+from fieldguide.datasets._release import find_root, pack_attributes, read_lines, to_numbers
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ TAXONOMIES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def load_apascal(folder: str | os.PathLike, split: str = "train", extra: bool = True) -> "Bunch":
+def load_apascal(
+    folder: str | os.PathLike[str], split: str = "train", extra: bool = True
+) -> "Bunch":
     """Load the annotated objects of aPascal.
 
     Parameters
@@ -101,8 +103,6 @@ def load_apascal(folder: str | os.PathLike, split: str = "train", extra: bool = 
         If there is no such folder, or it has another layout.
     """
     check_choice("load_apascal", "split", split, tuple(_SPLITS))
-    from sklearn.utils import Bunch
-
     root = find_root("aPascal", folder, "attribute_data", [_SPLITS[split]])
     names = read_lines(root / "attribute_names.txt")
     path = root / _SPLITS[split]
@@ -136,10 +136,9 @@ def load_apascal(folder: str | os.PathLike, split: str = "train", extra: bool = 
         columns += [kinds == kind for kind in PASCAL_CLASSES]
         attributes = np.column_stack([attributes, *columns]).astype(np.uint8)
         names = [*names, *_GROUPS, *PASCAL_CLASSES]
-    return Bunch(
-        data=attributes,
-        attributes=attributes,
-        attribute_names=names,
+    return pack_attributes(
+        attributes,
+        names,
         target=np.searchsorted(target_names, kinds),
         target_names=target_names,
         boxes=numbers[:, :4],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.datasets._release import find_root, read_lines, to_numbers
+from fieldguide.datasets._release import find_root, pack_attributes, read_lines, to_numbers
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TABLE = "predicate-matrix-binary.txt"
 
 
-def load_awa(folder: str | os.PathLike) -> "Bunch":
+def load_awa(folder: str | os.PathLike[str]) -> "Bunch":
     """Load the table of Animals with Attributes: one row for each kind of animal.
 
     Parameters
@@ -46,8 +46,6 @@ def load_awa(folder: str | os.PathLike) -> "Bunch":
     CollectionError
         If there is no such folder, or it has another layout.
     """
-    from sklearn.utils import Bunch
-
     root = find_root("Animals with Attributes", folder, "Animals_with_Attributes2", [_TABLE])
     kinds = _read_names(root / "classes.txt")
     names = _read_names(root / "predicates.txt")
@@ -59,10 +57,9 @@ def load_awa(folder: str | os.PathLike) -> "Bunch":
             "unpack the release again."
         )
     attributes = table.astype(np.uint8)
-    return Bunch(
-        data=attributes,
-        attributes=attributes,
-        attribute_names=names,
+    return pack_attributes(
+        attributes,
+        names,
         target=np.arange(len(kinds)),
         target_names=kinds,
         DESCR=f"Animals with Attributes: {len(kinds)} kinds, {len(names)} predicates.\n",

@@ -21,9 +21,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
 from fieldguide._files import write_bytes
-from fieldguide.errors import CollectionError
+from fieldguide.errors import CollectionError, InvalidArgument
 
 _MOST_BYTES = 2**24  # an annotation of one picture has a few thousand
 
@@ -38,7 +37,7 @@ class Objects(NamedTuple):
     is_difficult: np.ndarray  # (n,) bool: marked as hard to see, or as a crowd
 
 
-def read_voc_boxes(file: str | os.PathLike) -> Objects:
+def read_voc_boxes(file: str | os.PathLike[str]) -> Objects:
     """Read the objects of one picture from a VOC XML file.
 
     Examples
@@ -77,7 +76,7 @@ def read_voc_boxes(file: str | os.PathLike) -> Objects:
     return Objects(picture, sides, names, boxes, np.array(hard, dtype=bool))
 
 
-def read_coco_boxes(file: str | os.PathLike) -> tuple[list[Objects], list[str]]:
+def read_coco_boxes(file: str | os.PathLike[str]) -> tuple[list[Objects], list[str]]:
     """Read the objects of all pictures from a COCO JSON file.
 
     Returns
@@ -91,7 +90,7 @@ def read_coco_boxes(file: str | os.PathLike) -> tuple[list[Objects], list[str]]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
         categories = {each["id"]: str(each["name"]) for each in content["categories"]}
-        of_picture: dict[Any, list[dict]] = {each["id"]: [] for each in content["images"]}
+        of_picture: dict[Any, list[dict[str, Any]]] = {each["id"]: [] for each in content["images"]}
         for annotation in content["annotations"]:
             of_picture[annotation["image_id"]].append(annotation)
         objects = []
@@ -114,7 +113,7 @@ def read_coco_boxes(file: str | os.PathLike) -> tuple[list[Objects], list[str]]:
 
 
 def read_yolo_boxes(
-    file: str | os.PathLike, size: tuple[int, int], names: Sequence[str]
+    file: str | os.PathLike[str], size: tuple[int, int], names: Sequence[str]
 ) -> Objects:
     """Read the objects of one picture from a YOLO text file.
 
@@ -146,7 +145,7 @@ def read_yolo_boxes(
 
 
 def write_coco_boxes(
-    file: str | os.PathLike,
+    file: str | os.PathLike[str],
     objects: Sequence[Objects],
     *,
     names: Sequence[str] | None = None,

@@ -17,11 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder
+from fieldguide.datasets._release import check_folder, keep_items, number_kinds
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ The release has no split: draw the same number of pictures of every class for tr
 """
 
 
-def load_caltech(folder: str | os.PathLike, background: bool = False) -> "Bunch":
+def load_caltech(folder: str | os.PathLike[str], background: bool = False) -> "Bunch":
     """List the photographs of Caltech-101 or Caltech-256.
 
     Which of the two it is follows from the names of the files. Nothing is decoded.
@@ -110,18 +108,15 @@ def load_caltech(folder: str | os.PathLike, background: bool = False) -> "Bunch"
         if item.path not in kind_of
     ]
     names = list(dict.fromkeys(str(item.kind) for item in chosen))
-    number = {name: k for k, name in enumerate(names)}
     return Bunch(
-        images=replace(
-            listed, name=release, items=tuple(chosen), skipped=(*listed.skipped, *others)
-        ),
-        target=np.array([number[str(item.kind)] for item in chosen]),
+        images=keep_items(listed, release, chosen, others),
+        target=number_kinds(chosen, names),
         target_names=names,
         DESCR=_DESCR.format(
             release=release,
             n=len(chosen),
             n_classes=len(names),
-            background="included" if last in number else "left out",
+            background="included" if last in names else "left out",
         ),
     )
 

@@ -48,7 +48,7 @@ Order: {order}.
 """
 
 
-def load_cifar10(folder: str | os.PathLike, split: str = "train") -> "Bunch":
+def load_cifar10(folder: str | os.PathLike[str], split: str = "train") -> "Bunch":
     """Read the pictures of CIFAR-10.
 
     Parameters

@@ -51,6 +51,7 @@ def load_specimen_clips(
     n_per_action: int = 20,
     n_frames: int = 24,
     size_px: int = 96,
+    *,
     random_state: int = 0,
     n_jobs: int = 1,
 ) -> "Bunch":
@@ -123,12 +124,12 @@ def load_specimen_clips(
 
 def _film(work: tuple[int, int, int, int, int]) -> tuple[np.ndarray, np.ndarray, str]:
     """Draw one clip; return its frames, its boxes in fractions of the width, and its kind."""
-    from fieldguide.datasets._canvas import Pen
-    from fieldguide.datasets._clutter import draw_clutter
-    from fieldguide.datasets._ground import Ground
-    from fieldguide.datasets._kinds import KINDS
-    from fieldguide.datasets._plate import choose_light, compose, read_truth
-    from fieldguide.datasets._scenery import SCENES
+    from fieldguide.datasets.specimens.canvas import Pen
+    from fieldguide.datasets.specimens.clutter import draw_clutter
+    from fieldguide.datasets.specimens.ground import Ground
+    from fieldguide.datasets.specimens.kinds import KINDS
+    from fieldguide.datasets.specimens.plate import choose_light, compose, read_truth
+    from fieldguide.datasets.specimens.scenery import SCENES
 
     i, a, n_frames, size_px, seed = work
     action = ACTIONS[a]

@@ -59,7 +59,7 @@ class _Listing(NamedTuple):
     corners_and_sides: np.ndarray  # (n, 4): x, y, width, height in pixels
 
 
-def load_cub200(folder: str | os.PathLike, split: str | None = None) -> "Bunch":
+def load_cub200(folder: str | os.PathLike[str], split: str | None = None) -> "Bunch":
     """List the photographs of CUB-200-2011 with what is known of them.
 
     Nothing is decoded.

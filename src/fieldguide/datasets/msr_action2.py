@@ -43,7 +43,7 @@ Order: that of the list.
 """
 
 
-def load_msr_action2(folder: str | os.PathLike) -> "Bunch":
+def load_msr_action2(folder: str | os.PathLike[str]) -> "Bunch":
     """List the actions of MSR Action Dataset II with their videos, boxes and frames.
 
     Nothing is decoded: ``read_clip(paths[i], start=frames[i, 0], stop=frames[i, 1])`` of

@@ -25,7 +25,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import find_root, pick_images
+from fieldguide.datasets._release import find_root, pack_attributes, pick_images
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ Order: that of {source}.
 """
 
 
-def load_sun09(folder: str | os.PathLike, split: str = "train") -> "Bunch":
+def load_sun09(folder: str | os.PathLike[str], split: str = "train") -> "Bunch":
     """List the scenes of SUN09 with the objects in each.
 
     Nothing is decoded. The pictures are optional: the annotation alone is enough for a tree.
@@ -93,8 +93,6 @@ def load_sun09(folder: str | os.PathLike, split: str = "train") -> "Bunch":
     (['car', 'sky'], [[0, 1]], ['a/b.jpg'])
     """
     check_choice("load_sun09", "split", split, tuple(_SPLITS))
-    from sklearn.utils import Bunch
-
     root = find_root(_RELEASE, folder, "dataset", [_TRUTH])
     names = _read_names(root / _OBJECTS)
     scenes = _as_list(_read_variable(root / _TRUTH, _SPLITS[split]))
@@ -111,10 +109,9 @@ def load_sun09(folder: str | os.PathLike, split: str = "train") -> "Bunch":
         ) from None
     attributes = np.array([[name in seen for name in names] for seen in present], dtype=np.uint8)
     images = _list_pictures((root, Path(folder)), paths)
-    return Bunch(
-        data=attributes,
-        attributes=attributes,
-        attribute_names=names,
+    return pack_attributes(
+        attributes,
+        names,
         paths=paths,
         DESCR=_DESCR.format(
             n=len(paths),
@@ -155,7 +152,7 @@ def _read_names(path: Path) -> list[str]:
     return names
 
 
-def _as_list(value: Any) -> list:
+def _as_list(value: Any) -> list[Any]:
     """Return what MATLAB stores as an array; a single element is stored without one."""
     if isinstance(value, np.ndarray):
         return list(np.atleast_1d(value))

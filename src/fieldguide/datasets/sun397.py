@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
 from fieldguide.datasets._release import find_root, pick_images, read_lines
-from fieldguide.errors import CollectionError
+from fieldguide.errors import CollectionError, InvalidArgument
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -32,7 +32,7 @@ Order: {order}.
 
 
 def load_sun397(
-    folder: str | os.PathLike, split: int | None = None, part: str = "train"
+    folder: str | os.PathLike[str], split: int | None = None, part: str = "train"
 ) -> "Bunch":
     """List the photographs of SUN397, all of them or one part of a partition.
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder, pick_images, read_lines
+from fieldguide.datasets._release import check_folder, pack_attributes, pick_images, read_lines
 from fieldguide.datasets.boxes import read_voc_boxes
 from fieldguide.errors import CollectionError
 
@@ -45,7 +45,7 @@ Order: that of {split}.txt.
 """
 
 
-def load_voc2007(folder: str | os.PathLike, split: str = "trainval") -> "Bunch":
+def load_voc2007(folder: str | os.PathLike[str], split: str = "trainval") -> "Bunch":
     """List the photographs of PASCAL VOC 2007 with their objects.
 
     Nothing is decoded.
@@ -98,8 +98,6 @@ def load_voc2007(folder: str | os.PathLike, split: str = "trainval") -> "Bunch":
     ([[2.0, 0.0, 9.0, 7.0]], 1, 'bird')
     """
     check_choice("load_voc2007", "split", split, _SPLITS)
-    from sklearn.utils import Bunch
-
     given = check_folder(_RELEASE, folder)
     homes = [given / "VOCdevkit" / "VOC2007", given / "VOC2007", given]
     root = next((home for home in homes if (home / "JPEGImages").is_dir()), None)
@@ -124,11 +122,10 @@ def load_voc2007(folder: str | os.PathLike, split: str = "trainval") -> "Bunch":
     listed = Collection.from_folder(root / "JPEGImages", kinds="none")
     paths = [f"{number}.jpg" for number in numbers]
     images = pick_images(listed, _RELEASE, f"{split}.txt", paths, [""] * len(paths))
-    return Bunch(
+    return pack_attributes(
+        attributes,
+        CLASSES,
         images=replace(images, items=tuple(replace(item, kind=None) for item in images.items)),
-        data=attributes,
-        attributes=attributes,
-        attribute_names=list(CLASSES),
         target_names=list(CLASSES),
         boxes=[each.boxes for each in objects],
         box_targets=targets,

@@ -11,13 +11,13 @@ from weakly annotated video", CVPR 2012.
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldguide._check import check_number
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder
+from fieldguide.datasets._release import check_folder, keep_items, number_kinds
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ Order: class by class, shot by shot, by the name of the file.
 """
 
 
-def load_youtube_objects(folder: str | os.PathLike, every: int = 1) -> "Bunch":
+def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bunch":
     """List the frames of YouTube-Objects with their classes and shots.
 
     Nothing is decoded.
@@ -88,7 +88,7 @@ def load_youtube_objects(folder: str | os.PathLike, every: int = 1) -> "Bunch":
     from sklearn.utils import Bunch
 
     listed = Collection.from_folder(check_folder(_RELEASE, folder), kinds="none")
-    shots: dict[tuple[str, str], list] = {}
+    shots: dict[tuple[str, str], list[Any]] = {}
     others = []
     for item in listed.items:
         match = _FRAME.fullmatch(item.path)
@@ -106,12 +106,11 @@ def load_youtube_objects(folder: str | os.PathLike, every: int = 1) -> "Bunch":
         )
     frames = {key: shots[key][::every] for key in sorted(shots)}
     kinds = sorted({kind for kind, _ in frames})
-    number = {kind: k for k, kind in enumerate(kinds)}
     sizes = [len(frames[key]) for key in frames]
     items = tuple(item for shot in frames.values() for item in shot)
     return Bunch(
-        images=replace(listed, name=_RELEASE, items=items, skipped=(*listed.skipped, *others)),
-        target=np.repeat([number[kind] for kind, _ in frames], sizes),
+        images=keep_items(listed, _RELEASE, items, others),
+        target=number_kinds(items, kinds),
         target_names=kinds,
         groups=np.repeat(np.arange(len(frames)), sizes),
         group_names=[name for _, name in frames],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.datasets._release import find_root, read_lines, to_numbers
+from fieldguide.datasets._release import find_root, pack_attributes, read_lines, to_numbers
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _TYPES = ("mammal", "bird", "reptile", "fish", "amphibian", "insect", "other inv
 _LEGS = (0, 2, 4, 5, 6, 8)
 
 
-def load_zoo(folder: str | os.PathLike) -> "Bunch":
+def load_zoo(folder: str | os.PathLike[str]) -> "Bunch":
     """Load the zoo; the number of legs becomes one yes-or-no attribute for each number.
 
     Parameters
@@ -48,8 +48,6 @@ def load_zoo(folder: str | os.PathLike) -> "Bunch":
     CollectionError
         If there is no such folder, or it has another layout.
     """
-    from sklearn.utils import Bunch
-
     root = find_root("the UCI zoo", folder, "zoo", ["zoo.data"])
     path = root / "zoo.data"
     rows = [line.split(",") for line in read_lines(path)]
@@ -67,10 +65,9 @@ def load_zoo(folder: str | os.PathLike) -> "Bunch":
         )
     leg_names = ["no legs", *(f"{n} legs" for n in _LEGS[1:])]
     attributes = np.column_stack([others, *(legs == n for n in _LEGS)]).astype(np.uint8)
-    return Bunch(
-        data=attributes,
-        attributes=attributes,
-        attribute_names=[*(name for name in _NAMES if name != "legs"), *leg_names],
+    return pack_attributes(
+        attributes,
+        [*(name for name in _NAMES if name != "legs"), *leg_names],
         target=kinds.astype(np.int64) - 1,
         target_names=list(_TYPES),
         names=[row[0] for row in rows],

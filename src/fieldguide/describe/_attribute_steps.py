@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
@@ -23,7 +23,7 @@ def log_beta_line(table, log_c_low, step, c, line):
         )
 
 
-@jit
+@inner_jit
 def cubic_weights(f):
     """Return the weights of the values at -1, 0, 1, 2 for Lagrange's cubic at f."""
     return (
@@ -42,7 +42,7 @@ def interpolate(line, at):
     return w0 * line[i - 1] + w1 * line[i] + w2 * line[i + 1] + w3 * line[i + 2]
 
 
-@jit
+@inner_jit
 def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
     """Add to ``total`` the log-likelihood of the rows of m nodes below one whose theta is tried.
 
@@ -157,7 +157,7 @@ def draw_thetas(
             quiet[k] = path[k] * (1.0 - theta[d, k])
 
 
-@jit
+@inner_jit
 def log_noise(omega, prior, quiet, n1, n0):
     """Return the log-density of logit omega."""
     total = prior[0] * math.log(omega) + prior[1] * math.log(1.0 - omega)
@@ -197,13 +197,13 @@ def draw_noise(words, noise, prior, quiet, n1, n0):
                 high = x
 
 
-@jit
+@inner_jit
 def logistic(x):
     """Return 1 / (1 + exp(-x))."""
     return 1.0 / (1.0 + math.exp(-x))
 
 
-@jit
+@inner_jit
 def count_children(parent):
     """Return the number of children of each node."""
     n_children = np.zeros(len(parent), dtype=np.int64)
@@ -212,7 +212,7 @@ def count_children(parent):
     return n_children
 
 
-@jit
+@inner_jit
 def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
     """Return the factor of c in the log-density of one attribute's theta (n_nodes,), root apart.
 
@@ -229,7 +229,7 @@ def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
     return total
 
 
-@jit
+@inner_jit
 def log_normalizers(c, table, log_c_low, c_step, n_children, place):
     """Return the sum of log B over all nodes but the root, at precision c."""
     at = (math.log(c) - log_c_low) / c_step

@@ -2,11 +2,11 @@
 
 import math
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
-@jit
+@inner_jit
 def log_logit(x, centre, precision, n1, n0):
     """Return the log-density of theta of one node."""
     soft = math.log1p(math.exp(-abs(x)))
@@ -84,7 +84,7 @@ def draw_steps(words, sigma, bounds, parent, theta):
                 high = s
 
 
-@jit
+@inner_jit
 def log_step(sigma, n_nodes, squares):
     """Return the log-density of sigma, and of theta given it, but for a constant."""
     return -n_nodes * math.log(sigma) - 0.5 * squares / (sigma * sigma)

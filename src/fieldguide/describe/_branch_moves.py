@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit
 from fieldguide.describe._attribute_steps import logistic
 from fieldguide.describe._draws import uniform
 from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
@@ -28,7 +28,7 @@ from fieldguide.describe._sticks import log_branches, log_stops
 _LEAST = 1e-6  # weight of an attribute in which siblings do not differ
 
 
-@jit
+@inner_jit
 def pick(words, is_choice):
     """Return a random index where ``is_choice``, and how many there are; -1 for none."""
     count = 0
@@ -46,7 +46,16 @@ def pick(words, is_choice):
     return -1, count
 
 
-@jit
+@inner_jit
+def find_filled(counts, n):
+    """Return which of the first n nodes have rows."""
+    is_filled = np.empty(n, dtype=np.bool_)
+    for k in range(n):
+        is_filled[k] = counts[k] > 0
+    return is_filled
+
+
+@inner_jit
 def log_nodes(columns, nodes, n_here, n_all):
     """Return the log-probability of the tree, sticks integrated out."""
     n = nodes.n_used[0]
@@ -56,7 +65,7 @@ def log_nodes(columns, nodes, n_here, n_all):
     ) + log_branches(hyper[2], nodes.parent[:n], n_here[:n], n_all[:n])
 
 
-@jit
+@inner_jit
 def log_rows(nodes, n_here, counts, k):
     """Return the log-likelihood of all rows at node k from the counts of their entries."""
     total = n_here[k] * nodes.base[k]
@@ -66,7 +75,7 @@ def log_rows(nodes, n_here, counts, k):
     return total
 
 
-@jit
+@inner_jit
 def list_children(nodes, n_all, above):
     """Return the children with rows at or below them."""
     found = np.empty(nodes.n_used[0], dtype=np.int64)
@@ -78,7 +87,7 @@ def list_children(nodes, n_all, above):
     return found[:n]
 
 
-@jit
+@inner_jit
 def list_branch(nodes, n_all, top):
     """Return ``top`` and all nodes with rows below it; parents precede children."""
     found = np.empty(nodes.n_used[0], dtype=np.int64)
@@ -94,7 +103,7 @@ def list_branch(nodes, n_all, top):
     return found[:n]
 
 
-@jit
+@inner_jit
 def read_rows(columns, nodes, n_here, counts, branch, above):
     """Return rest, n1 and n0 of a branch as the proposal of its top below ``above`` needs them."""
     n_attributes = nodes.theta.shape[1]
@@ -121,7 +130,7 @@ def read_rows(columns, nodes, n_here, counts, branch, above):
     return rest[:m], n1[:m], n0[:m]
 
 
-@jit
+@inner_jit
 def log_tops(columns, shape, nodes, above, children):
     """Return the log-density of the parameters of ``children`` below ``above``."""
     total = 0.0
@@ -130,7 +139,7 @@ def log_tops(columns, shape, nodes, above, children):
     return total
 
 
-@jit
+@inner_jit
 def log_state(columns, nodes, n_here, n_all, counts, branch):
     """Return the log-density of the tree and of the rows of a branch."""
     total = log_nodes(columns, nodes, n_here, n_all)
@@ -139,7 +148,7 @@ def log_state(columns, nodes, n_here, n_all, counts, branch):
     return total
 
 
-@jit
+@inner_jit
 def refill(columns, nodes, branch, shift):
     """Compute the scores of a branch anew, ``shift`` levels deeper."""
     for k in branch:
@@ -147,7 +156,7 @@ def refill(columns, nodes, branch, shift):
         fill_scores(nodes, columns, k)
 
 
-@jit
+@inner_jit
 def hang(nodes, n_all, top, above):
     """Make ``top`` a child of ``above`` and count its rows there."""
     k = nodes.parent[top]
@@ -161,10 +170,10 @@ def hang(nodes, n_all, top, above):
         k = nodes.parent[k]
 
 
-@jit
+@inner_jit
 def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
     """Propose to hang a node under another one; return whether it was accepted."""
-    is_choice = n_all[: nodes.n_used[0]] > 0
+    is_choice = find_filled(n_all, nodes.n_used[0])
     is_choice[0] = False
     top, _ = pick(words, is_choice)
     if top < 0:
@@ -206,13 +215,14 @@ def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
     after += log_tops(columns, shape, nodes, top, children)
     if math.log(uniform(words)) < after - before + log_back - log_there:
         return True
-    nodes.theta[top] = theta
+    for d in range(len(theta)):
+        nodes.theta[top, d] = theta[d]
     hang(nodes, n_all, top, old)
     refill(columns, nodes, branch, -shift)
     return False
 
 
-@jit
+@inner_jit
 def part_siblings(columns, nodes, siblings, d, is_apart):
     """Write which siblings stand on the upper side of attribute d; return how far they reach."""
     low, high = np.inf, -np.inf
@@ -225,14 +235,16 @@ def part_siblings(columns, nodes, siblings, d, is_apart):
     return logistic(high) - logistic(low) + _LEAST
 
 
-@jit
+@inner_jit
 def draw_part(words, columns, nodes, siblings, is_apart):
     """Draw the siblings that stand apart in an attribute, one that differs much more often."""
     n_attributes = nodes.theta.shape[1]
     weight = np.empty(n_attributes)
+    total = 0.0
     for d in range(n_attributes):
         weight[d] = part_siblings(columns, nodes, siblings, d, is_apart)
-    u = uniform(words) * weight.sum()
+        total += weight[d]
+    u = uniform(words) * total
     d = 0
     while d < n_attributes - 1 and u >= weight[d]:
         u -= weight[d]
@@ -240,7 +252,7 @@ def draw_part(words, columns, nodes, siblings, is_apart):
     part_siblings(columns, nodes, siblings, d, is_apart)
 
 
-@jit
+@inner_jit
 def log_part(columns, nodes, siblings, is_apart):
     """Return the log-probability with which :func:`draw_part` draws these siblings."""
     found = np.empty(len(siblings), dtype=np.bool_)
@@ -248,30 +260,51 @@ def log_part(columns, nodes, siblings, is_apart):
     for d in range(nodes.theta.shape[1]):
         weight = part_siblings(columns, nodes, siblings, d, found)
         total += weight
-        if (found == is_apart).all():
+        is_same = True
+        for i in range(len(siblings)):
+            is_same = is_same and found[i] == is_apart[i]
+        if is_same:
             hit += weight
     return math.log(hit / total) if hit > 0.0 else -np.inf
 
 
-@jit
+@inner_jit
+def choose(siblings, is_chosen):
+    """Return the siblings that are chosen."""
+    chosen = np.empty(len(siblings), dtype=np.int64)
+    n = 0
+    for i in range(len(siblings)):
+        if is_chosen[i]:
+            chosen[n] = siblings[i]
+            n += 1
+    return chosen[:n]
+
+
+@inner_jit
 def find_parents(nodes, n_all):
     """Return which nodes have children with rows, and how many such nodes there are."""
     is_parent = np.zeros(nodes.n_used[0], dtype=np.bool_)
+    count = 0
     for k in range(1, nodes.n_used[0]):
-        if n_all[k] > 0:
+        if n_all[k] > 0 and not is_parent[nodes.parent[k]]:
             is_parent[nodes.parent[k]] = True
-    return is_parent, is_parent.sum()
+            count += 1
+    return is_parent, count
 
 
-@jit
+@inner_jit
 def find_hollow(n_here, n_all, n_used):
-    """Return which nodes have rows below them but none of their own, the root never."""
-    is_hollow = (n_here[:n_used] == 0) & (n_all[:n_used] > 0)
-    is_hollow[0] = False
-    return is_hollow
+    """Return which nodes but the root have rows below them and none of their own; how many."""
+    is_hollow = np.zeros(n_used, dtype=np.bool_)
+    count = 0
+    for k in range(1, n_used):
+        if n_here[k] == 0 and n_all[k] > 0:
+            is_hollow[k] = True
+            count += 1
+    return is_hollow, count
 
 
-@jit
+@inner_jit
 def insert(nodes, n_all, node, above, children):
     """Put ``node`` between ``above`` and some of its children."""
     nodes.parent[node] = above
@@ -282,7 +315,7 @@ def insert(nodes, n_all, node, above, children):
         n_all[node] += n_all[k]
 
 
-@jit
+@inner_jit
 def dissolve(nodes, n_all, node, above, children):
     """Give the children of ``node`` to its parent."""
     n_all[node] = 0
@@ -290,12 +323,12 @@ def dissolve(nodes, n_all, node, above, children):
         nodes.parent[k] = above
 
 
-@jit
+@inner_jit
 def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
     """Propose one gathering of children, or one release; return whether it was accepted."""
     n_used = nodes.n_used[0]
     if is_release:
-        node, n_hollow = pick(words, find_hollow(n_here, n_all, n_used))
+        node, n_hollow = pick(words, find_hollow(n_here, n_all, n_used)[0])
         if node < 0:
             return False
         above = nodes.parent[node]
@@ -308,11 +341,12 @@ def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
         siblings = list_children(nodes, n_all, above)
         is_apart = np.empty(len(siblings), dtype=np.bool_)
         draw_part(words, columns, nodes, siblings, is_apart)
-        children = siblings[is_apart]
+        children = choose(siblings, is_apart)
         node = n_used
         nodes.n_used[0] = n_used + 1
         n_here[node] = 0
-        counts[node] = 0
+        for e in range(counts.shape[1]):
+            counts[node, e] = 0
         insert(nodes, n_all, node, above, children)
         branch = list_branch(nodes, n_all, node)
         deepest = 0
@@ -332,7 +366,7 @@ def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
     if not is_release:
         fill_scores(nodes, columns, node)
         refill(columns, nodes, branch[1:], 1)
-        n_hollow = find_hollow(n_here, n_all, n_used + 1).sum()
+        _, n_hollow = find_hollow(n_here, n_all, n_used + 1)
     log_p = log_state(columns, nodes, n_here, n_all, counts, branch)
     log_p += log_tops(columns, shape, nodes, above, branch[:1])
     log_p += log_tops(columns, shape, nodes, node, children)
@@ -343,7 +377,8 @@ def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
     siblings = list_children(nodes, n_all, above)
     is_apart = np.zeros(len(siblings), dtype=np.bool_)
     for k in children:
-        is_apart |= siblings == k
+        for i in range(len(siblings)):
+            is_apart[i] = is_apart[i] or siblings[i] == k
     log_q += log_part(columns, nodes, siblings, is_apart)
     log_q -= math.log(find_parents(nodes, n_all)[1])
     ratio = log_p - math.log(n_hollow) - log_q

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 
 _TINY = 1e-300
 ONE_LESS = 1.0 - 2.0**-53
@@ -119,7 +119,7 @@ def truncated_beta(words, a, b, floor):
             return 1.0 - t if is_mirrored else t
 
 
-@jit
+@inner_jit
 def power_mass(a, low, high):
     """Return the integral of t^(a-1) from low to high."""
     if a < 1e-9:
@@ -127,7 +127,7 @@ def power_mass(a, low, high):
     return (high**a - low**a) / a
 
 
-@jit
+@inner_jit
 def power_draw(words, a, low, high):
     """Return a number with density proportional to t^(a-1) on [low, high]."""
     u = uniform(words)

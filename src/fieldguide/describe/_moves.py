@@ -16,9 +16,9 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._attribute_steps import logistic
-from fieldguide.describe._branch_moves import log_nodes, pick, try_gather, try_graft
+from fieldguide.describe._branch_moves import find_filled, log_nodes, pick, try_gather, try_graft
 from fieldguide.describe._draws import uniform
 from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
 from fieldguide.describe._node_proposals import log_theta_prior, propose_node
@@ -27,7 +27,7 @@ from fieldguide.describe._sticks import count_entries, score_row
 _N_ROUNDS = 3
 
 
-@jit
+@inner_jit
 def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1, n0, gain):
     """Count the attributes, n1 and n0, of the rows that would follow ``anchor`` to a new leaf.
 
@@ -75,7 +75,7 @@ def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, 
             n0[d] += count - n1[d]
 
 
-@jit
+@inner_jit
 def shift_rows(nodes, n_here, n_all, giver, taker, n):
     """Count n rows less at ``giver`` and n more at ``taker``."""
     n_here[giver] -= n
@@ -90,11 +90,11 @@ def shift_rows(nodes, n_here, n_all, giver, taker, n):
         k = nodes.parent[k]
 
 
-@jit
+@inner_jit
 def find_leaves(nodes, n_all):
     """Return which nodes are leaves with rows, the root never."""
     n = nodes.n_used[0]
-    is_leaf = n_all[:n] > 0
+    is_leaf = find_filled(n_all, n)
     for k in range(n):
         if n_all[k] > 0 and nodes.parent[k] >= 0:
             is_leaf[nodes.parent[k]] = False
@@ -102,7 +102,7 @@ def find_leaves(nodes, n_all):
     return is_leaf
 
 
-@jit
+@inner_jit
 def count_siblings(nodes, n_all, above):
     """Return the number of children with rows."""
     count = 0
@@ -112,7 +112,7 @@ def count_siblings(nodes, n_all, above):
     return count
 
 
-@jit
+@inner_jit
 def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death):
     """Propose one birth, or one death; return whether it was accepted."""
     n_used = nodes.n_used[0]
@@ -126,7 +126,7 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
         n_siblings = count_siblings(nodes, n_all, above) - 1
         donor = above
         if not is_below:
-            is_choice = n_all[:n_used] > 0
+            is_choice = find_filled(n_all, n_used)
             for k in range(n_used):
                 is_choice[k] = is_choice[k] and nodes.parent[k] == above and k != leaf
             donor, _ = pick(words, is_choice)
@@ -134,7 +134,7 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
                 return False
         n_moved = n_here[leaf]
     else:
-        donor, n_donors = pick(words, n_here[:n_used] > 0)
+        donor, n_donors = pick(words, find_filled(n_here, n_used))
         is_below = uniform(words) < 0.5
         above = donor if is_below else nodes.parent[donor]
         if above < 0 or nodes.depth[above] >= columns.max_depth:
@@ -245,7 +245,7 @@ def try_moves(
     n_all (room,) and counts (room, 2 n_attributes) are kept up to date; there must be room for
     as many more nodes as there are moves.
     """
-    for turn in range(n_moves.max()):
+    for turn in range(max(n_moves[0], n_moves[1], n_moves[2])):
         if turn < n_moves[0]:
             is_death = uniform(words) < 0.5
             is_accepted = try_birth(
@@ -265,7 +265,7 @@ def try_moves(
             count_move(done, 4 if is_release else 3, is_accepted)
 
 
-@jit
+@inner_jit
 def count_move(done, which, is_accepted):
     """Count a move that was tried."""
     done[which, 0] += 1

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import normal, truncated_beta
 
 ATTRIBUTE, BERNOULLI = 0, 1
@@ -66,7 +66,7 @@ def make_nodes(room: int, n_attributes: int) -> Nodes:
     )
 
 
-@jit
+@inner_jit
 def draw_theta(nodes, columns, words, k):
     """Draw theta of node k from its prior, given its parent."""
     above = nodes.parent[k]

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._attribute_steps import (
     cubic_weights,
     interpolate,
@@ -50,7 +50,7 @@ def rough_log(x):
     return 0.6931471805599453 * power + log_m
 
 
-@jit
+@inner_jit
 def to_line(kind, t):
     """Return the coordinate in which parameters are proposed."""
     return math.log(t / (1.0 - t)) if kind == ATTRIBUTE else t
@@ -72,7 +72,7 @@ def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
     return total
 
 
-@jit
+@inner_jit
 def log_theta_prior(columns, shape, above, theta):
     """Return the log-density of a child's parameters, in their coordinate; shape is the table's.
 
@@ -107,7 +107,7 @@ def sum_children(columns, nodes, children):
     return sums
 
 
-@jit
+@inner_jit
 def fill_heights(
     columns, d, parent, n_children, s1, s2, line, x_edge, rest, n1, n0, low, width, height
 ):
@@ -171,7 +171,9 @@ def propose_node(words, columns, shape, above, n_children, sums, rest, n1, n0, t
                 columns, d, parent, n_children, sums[0, d], sums[1, d], line, shape[3],
                 rest, n1, n0, low, width, height,
             )  # fmt: skip
-            most = height.max()
+            most = height[0]
+            for i in range(1, _N_BINS):
+                most = max(most, height[i])
             if stage == _N_STAGES - 1:
                 break
             begin, end = 0, _N_BINS - 1

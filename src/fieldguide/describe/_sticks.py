@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import (
     ONE_LESS,
     beta,
@@ -28,7 +28,7 @@ from fieldguide.describe._node_parameters import draw_theta, fill_scores
 FULL = -1  # a kernel's answer when the nodes have no room left
 
 
-@jit
+@inner_jit
 def add_child(nodes, columns, words, above):
     """Append a child of ``above`` with stop and theta from the prior; return it, or FULL."""
     k = nodes.n_used[0]
@@ -46,7 +46,7 @@ def add_child(nodes, columns, words, above):
     return k
 
 
-@jit
+@inner_jit
 def link_last(nodes, above, k):
     """Make k the last child of ``above``."""
     before = nodes.last[above]
@@ -58,7 +58,7 @@ def link_last(nodes, above, k):
         nodes.following[before] = k
 
 
-@jit
+@inner_jit
 def draw_stop(columns, words, depth, n_here, n_below):
     """Draw the share that stays at a node, given its rows."""
     if depth >= columns.max_depth:
@@ -89,7 +89,9 @@ def draw_sticks(nodes, columns, words, n_here, n_all):
         n_children[nodes.parent[k]] += 1
     for k in range(n_nodes):
         offset[k + 1] = offset[k] + n_children[k]
-    place = offset[:-1].copy()
+    place = np.empty(n_nodes, dtype=np.int64)
+    for k in range(n_nodes):
+        place[k] = offset[k]
     children = np.empty(n_nodes, dtype=np.int64)
     for k in range(1, n_nodes):
         above = nodes.parent[k]
@@ -134,7 +136,7 @@ def draw_sticks(nodes, columns, words, n_here, n_all):
     return nodes.n_used[0]
 
 
-@jit
+@inner_jit
 def lay_out(nodes, columns, edge, owner, place, mass, left, guide):
     """Cut [0, 1] into the segments of the nodes in use and of the unborn children of each.
 
@@ -175,7 +177,7 @@ def lay_out(nodes, columns, edge, owner, place, mass, left, guide):
     return n
 
 
-@jit
+@inner_jit
 def score_row(nodes, entries, start, stop, k):
     """Return the log-likelihood of a row at node k."""
     total = nodes.base[k]
@@ -232,7 +234,8 @@ def count_up(parent, labels, n_here, n_all):
     n_here[:] = 0
     for i in range(len(labels)):
         n_here[labels[i]] += 1
-    n_all[:] = n_here
+    for k in range(len(n_here)):
+        n_all[k] = n_here[k]
     for k in range(len(parent) - 1, 0, -1):
         n_all[parent[k]] += n_all[k]
 

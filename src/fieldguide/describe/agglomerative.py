@@ -20,11 +20,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide._saving import ROWS, Array, Saved
 from fieldguide.describe.tree import TREE, Tree, subtree_means
 from fieldguide.describe.wording import NamedNodes
+from fieldguide.errors import InvalidArgument
 
 LINKAGES = ("average", "ward")
 
@@ -66,7 +67,11 @@ class AgglomerativeTree(Saved, NamedNodes, BaseEstimator):
     }
 
     def __init__(
-        self, linkage: str = "average", n_leaves: int | None = None, threshold: float | None = None
+        self,
+        linkage: str = "average",
+        n_leaves: int | None = None,
+        *,
+        threshold: float | None = None,
     ) -> None:
         self.linkage = linkage
         self.n_leaves = n_leaves
@@ -221,7 +226,14 @@ def cut_dendrogram(
 
 
 @jit
-def _chain(means, norms, weight, is_ward, pairs, heights):
+def _chain(
+    means: np.ndarray,
+    norms: np.ndarray,
+    weight: np.ndarray,
+    is_ward: bool,
+    pairs: np.ndarray,
+    heights: np.ndarray,
+) -> None:
     """Nearest-neighbour chain; means (n, D) are changed in place. O(n² D).
 
     Live clusters fill the first rows: the last one moves into the place of one that was joined.

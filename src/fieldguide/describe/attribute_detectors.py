@@ -31,10 +31,11 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import ROWS, Array, Number, Part, Saved, Size
-from fieldguide.describe.rows import base_rates, check_attributes
+from fieldguide.describe.packed_rows import base_rates, check_attributes
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm import (
     LinearFunctions,
     Rows,
@@ -79,9 +80,9 @@ class AttributeDetectors(Saved, BaseEstimator):
         Of the held-out margins; at most one for each row, or group.
     tol : float
         Relative duality gap to reach.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with an attribute at a time. The result does not depend on it.
-    random_state : int, generator or None
+    random_state : int, Generator, RandomState or None
         Of the folds and of the order in which the solver visits rows.
 
     Attributes
@@ -137,10 +138,11 @@ class AttributeDetectors(Saved, BaseEstimator):
     def __init__(
         self,
         C: float | str = 1.0,
+        *,
         min_rows: float = 5.0,
         n_folds: int = N_FOLDS,
         tol: float = 1e-3,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.C = C

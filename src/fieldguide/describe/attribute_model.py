@@ -77,7 +77,9 @@ class AttributeLikelihood(Likelihood):
         """Return both parameters of the root's Beta."""
         return np.array([self.a, self.b * (n_attributes - 1)]) / n_attributes
 
-    def draw(self, words, sample: Sample, size, n1, n0) -> None:
+    def draw(
+        self, words: np.ndarray, sample: Sample, size: np.ndarray, n1: np.ndarray, n0: np.ndarray
+    ) -> None:
         """Draw theta, omega and c."""
         theta = np.ascontiguousarray(sample.theta.T)
         table = log_beta_table(self.floor, *self.c_bounds)

@@ -33,19 +33,24 @@ class AttributeTree(SampledTree):
     noise_prior : pair of float
         Beta prior of the probability that an annotation is wrong, which is at most 1/2.
     alpha_bounds, lambda_bounds, gamma_bounds : pair of float
-        A row goes on below a node of depth d with probability about alpha lambda^d against 1;
-        gamma is the readiness for new branches. All three are learned within their bounds.
+        Bounds of the three parameters of the stick-breaking prior, which are learned. A row at a
+        node of depth d goes on to a child with odds of about alpha · lambda^d to 1: a larger lambda
+        gives deeper trees. A larger gamma gives a node more children.
     max_depth : int
         Of the tree; the root has depth 0.
-    n_jobs : int
+    n_jobs : int, optional
         Chains at a time. The result does not depend on it.
-    random_state : int, generator or None
+    random_state : int, Generator, RandomState or None
+        Seed; None is another one each time.
 
     Notes
     -----
-    The papers have ``noise_prior=(5, 20)``, ``alpha_bounds=(1, 50)``, ``lambda_bounds=(0.05,
-    0.8)``. Beta(5, 20) is worth 25 rows that say that every fifth annotation is wrong, which
-    swamps a table of a hundred rows; on thousands of rows the two do the same.
+    The papers have ``c_bounds=(20, 100)``, ``noise_prior=(5, 20)``, ``alpha_bounds=(1, 50)``,
+    ``lambda_bounds=(0.05, 0.8)``, and no floor is said. A word that a node adds costs much with a
+    large c, and a row that lacks a word costs about the floor at every level: with the bounds and
+    the floor here rows that the tree has not seen are likelier. Beta(5, 20) is worth 25 rows that
+    say that every fifth annotation is wrong, which swamps a table of a hundred rows; on thousands
+    of rows the two do the same.
 
     Attributes
     ----------
@@ -82,18 +87,18 @@ class AttributeTree(SampledTree):
         self,
         n_iter: int = 500,
         n_chains: int = 4,
-        theta_floor: float = 1e-3,
+        theta_floor: float = 1e-5,
         *,
         a: float = 10.0,
         b: float = 5.0,
-        c_bounds: tuple[float, float] = (20.0, 100.0),
+        c_bounds: tuple[float, float] = (2.0, 8.0),
         noise_prior: tuple[float, float] = (1.0, 20.0),
         alpha_bounds: tuple[float, float] = (0.5, 5.0),
         lambda_bounds: tuple[float, float] = (0.05, 0.5),
         gamma_bounds: tuple[float, float] = (1.0, 10.0),
         max_depth: int = 15,
-        n_jobs: int = 1,
-        random_state: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.n_iter = n_iter
         self.n_chains = n_chains

@@ -39,7 +39,9 @@ class BernoulliLikelihood(Likelihood):
         n_shown, n_all = tree.sum_up(n_shown), tree.sum_up(n_here)[:, None]
         return logit((n_shown + 0.1) / (n_all + 0.2))
 
-    def draw(self, words, sample: Sample, size, n1, n0) -> None:
+    def draw(
+        self, words: np.ndarray, sample: Sample, size: np.ndarray, n1: np.ndarray, n0: np.ndarray
+    ) -> None:
         """Draw theta and sigma."""
         theta = np.ascontiguousarray(sample.theta.T)
         n_nodes = theta.shape[1]

@@ -25,9 +25,10 @@ class BernoulliTree(SampledTree):
     alpha_bounds, lambda_bounds, gamma_bounds : pair of float
         Of the stick-breaking prior, as in :class:`AttributeTree`.
     max_depth : int
-    n_jobs : int
+    n_jobs : int, optional
         Chains at a time. The result does not depend on it.
-    random_state : int, generator or None
+    random_state : int, Generator, RandomState or None
+        Seed; None is another one each time.
 
     Attributes
     ----------
@@ -54,8 +55,8 @@ class BernoulliTree(SampledTree):
         lambda_bounds: tuple[float, float] = (0.05, 0.8),
         gamma_bounds: tuple[float, float] = (1.0, 10.0),
         max_depth: int = 15,
-        n_jobs: int = 1,
-        random_state: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.n_iter = n_iter
         self.n_chains = n_chains

@@ -15,13 +15,25 @@ from fieldguide.errors import FieldguideError
 _FORMAT = 1
 
 
-def save_chains(path: str | os.PathLike, chains: Sequence[Mapping[str, np.ndarray]]) -> None:
-    """Write ``chains_`` of a fitted tree, or of an interrupted one, to a file."""
+def save_chains(path: str | os.PathLike[str], chains: Sequence[Mapping[str, np.ndarray]]) -> None:
+    """Write ``chains_`` of a fitted tree, or of an interrupted one, to a file.
+
+    Parameters
+    ----------
+    path : str or path
+    chains : list of dicts of arrays
+        ``chains_`` of the tree.
+    """
     write_bytes(Path(path), pack_chains(chains))
 
 
-def load_chains(path: str | os.PathLike) -> list[dict[str, np.ndarray]]:
-    """Read what :func:`save_chains` wrote, for ``fit(A, resume=...)``."""
+def load_chains(path: str | os.PathLike[str]) -> list[dict[str, np.ndarray]]:
+    """Read what :func:`save_chains` wrote, for ``fit(A, resume=...)``.
+
+    Parameters
+    ----------
+    path : str or path
+    """
     try:
         return unpack_chains(Path(path).read_bytes())
     except FileNotFoundError:
@@ -42,7 +54,12 @@ def pack_chains(chains: Sequence[Mapping[str, np.ndarray]]) -> bytes:
 
 
 def unpack_chains(data: bytes) -> list[dict[str, np.ndarray]]:
-    """Return what :func:`pack_chains` was given; the error is a phrase that follows a name."""
+    """Return what :func:`pack_chains` was given; the error is a phrase that follows a name.
+
+    Parameters
+    ----------
+    data : bytes
+    """
     try:
         arrays = load(data)
     except SafetensorError as error:

@@ -11,13 +11,13 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_number, check_seed
+from fieldguide._check import check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import ROWS, Array, Number, Saved, Table
 from fieldguide.describe.arviz_export import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
-from fieldguide.describe.rows import base_rates, check_attributes, pack_rows
+from fieldguide.describe.packed_rows import base_rates, check_attributes, pack_rows
 from fieldguide.describe.stick_breaking import (
     SAMPLE,
     TRACED,
@@ -29,6 +29,7 @@ from fieldguide.describe.stick_breaking import (
 )
 from fieldguide.describe.tree import Tree, find_depth, subtree_means
 from fieldguide.describe.wording import NamedNodes
+from fieldguide.errors import InvalidArgument
 
 Progress = Callable[[int, int, float], bool | None]
 _BLOCK = 4096
@@ -43,7 +44,7 @@ class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
     alpha_bounds: tuple[float, float]
     lambda_bounds: tuple[float, float]
     gamma_bounds: tuple[float, float]
-    n_jobs: int
+    n_jobs: int | None
     random_state: Any
 
     _fitted: ClassVar = {
@@ -305,7 +306,7 @@ def check_bounds(owner: str, argument: str, value: Any, low: float, high: float)
 
 
 def run_chains(
-    chains: Sequence[Chain], n_iter: int, n_jobs: int, progress: Progress | None
+    chains: Sequence[Chain], n_iter: int, n_jobs: int | None, progress: Progress | None
 ) -> None:
     """Sweep each chain until it has ``n_iter`` sweeps, or ``progress`` says stop."""
     stopped = Event()

@@ -31,7 +31,7 @@ from fieldguide._saving import Array, Part
 from fieldguide.describe import _moves, _sticks
 from fieldguide.describe._draws import seed_words
 from fieldguide.describe._node_parameters import Columns, fill_all_scores, make_nodes
-from fieldguide.describe.rows import AttributeRows
+from fieldguide.describe.packed_rows import AttributeRows
 from fieldguide.describe.tree import check_parents, find_depth
 
 
@@ -286,7 +286,14 @@ class Chain:
             # The same stream from the same state with more room: growing changes no result.
             self._nodes = make_nodes(2 * len(self._nodes.parent), self.rows.n_attributes)
 
-    def _try_to_move(self, words, old: Sample, labels, n_here, n_all) -> bool:
+    def _try_to_move(
+        self,
+        words: np.ndarray,
+        old: Sample,
+        labels: np.ndarray,
+        n_here: np.ndarray,
+        n_all: np.ndarray,
+    ) -> bool:
         """Draw sticks, then labels in place; False when the nodes have run out of room."""
         rows, nodes = self.rows, self._nodes
         n_nodes = len(old.parent)

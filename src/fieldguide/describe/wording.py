@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide.describe.tree import Tree, find_depth
+from fieldguide.errors import InvalidArgument
 
 MIN_SHARE = 0.7
 MIN_RISE = 0.25
@@ -205,7 +206,16 @@ def describe_tree(
 class _Teller:
     """Walks a tree from the root and writes the described one, in pre-order."""
 
-    def __init__(self, tree, labels, shows, names, min_count, min_share, implied) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        labels: np.ndarray,
+        shows: np.ndarray,
+        names: list[str],
+        min_count: int,
+        min_share: float,
+        implied: Mapping[str, Sequence[str]],
+    ) -> None:
         n_nodes = len(tree)
         self.children = tree.children()
         sums = np.zeros((n_nodes, shows.shape[1]))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fieldguide.errors import FieldguideError
 from fieldguide.exports.order import Order
 
-__all__ = ["FORMATS", "Format", "Order", "export_guide"]
+__all__ = ["FORMATS", "SHOWN", "Format", "Order", "export_guide"]
 
 
 class Format(NamedTuple):
@@ -39,15 +39,26 @@ FORMATS = {
     "book": Format("book", "a guide to print: cover, key, plates, index", ".html"),
     "camtrap-dp": Format("camtrap_dp", "observations, by people and by the key", ".csv"),
 }
+# To people, who need not know when and where pictures were taken.
+SHOWN = ("site", "book")
 
 
 def export_guide(order: Order, name: str = "site") -> Path:
-    """Write a guide in one of ``FORMATS``; return what to open."""
+    """Write a guide in one of ``FORMATS``; return what to open.
+
+    Parameters
+    ----------
+    order : Order
+        Which guide, and where to write it.
+    name : str
+        One of ``FORMATS``.
+    """
     if name not in FORMATS:
         raise FieldguideError(
-            f"--format of fieldguide export must be one of {', '.join(FORMATS)}; got {name!r}."
+            f"`format` of an export must be one of {', '.join(FORMATS)}; got {name!r}."
         )
     form = FORMATS[name]
     if form.suffix:
         order.check_file()
-    return import_module(f"fieldguide.exports.{form.module}").write(order)
+    written: Path = import_module(f"fieldguide.exports.{form.module}").write(order)
+    return written

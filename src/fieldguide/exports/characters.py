@@ -36,7 +36,7 @@ def measure_shares(order: Order) -> tuple[list[str], np.ndarray, np.ndarray]:
     if not guide.kinds:
         raise FieldguideError(
             "This guide has no kinds, so there are none to describe; build it from labelled "
-            "images, or export --format csv."
+            "images, or export it with `format=csv`."
         )
     row_of = {kind.name: k for k, kind in enumerate(guide.kinds)}
     kind_of = np.full(guide.n_specimens, -1)

@@ -45,7 +45,7 @@ def write(order: Order) -> Path:
     return order.target
 
 
-def _describe(order: Order, row: SpecimenRow, classifier: str) -> tuple:
+def _describe(order: Order, row: SpecimenRow, classifier: str) -> tuple[Any, ...]:
     said: str | None = None
     properties: dict[str, Any] = {}
     if row.answer is not None:

@@ -77,7 +77,7 @@ class ImageFolder:
         source = (images / specimen.path).resolve()
         if not source.is_relative_to(images.resolve()) or not source.is_file():
             raise FieldguideError(
-                f"There is no {specimen.path!r} in {str(images)!r}; give --images the folder that "
+                f"There is no {specimen.path!r} in {str(images)!r}; give `images` the folder that "
                 "the guide was built from, or leave it out for the guide's own views."
             )
         (work / name).parent.mkdir(parents=True, exist_ok=True)

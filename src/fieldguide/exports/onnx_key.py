@@ -19,7 +19,7 @@ import numpy as np
 
 from fieldguide.errors import FieldguideError
 from fieldguide.exports.onnx_operators import Operators
-from fieldguide.identify import OneVsAllClassifier
+from fieldguide.identify import OneVsAllClassifier, Shortlist
 from fieldguide.identify.graph import MOST_LOGIT, DecisionGraph
 from fieldguide.identify.search import find_reach
 from fieldguide.svm import LinearFunctions
@@ -39,22 +39,23 @@ def add_key(to: Operators, key: Any, rows: str) -> tuple[str, str]:
     """
     functions = key.functions_ if key.graph_ is None else key.graph_.functions
     if not isinstance(functions, LinearFunctions):
-        raise _refuse(key, "its functions have a kernel")
+        raise _refuse(key, "its functions are not linear")
     if key.graph_ is None:
         if not isinstance(key, OneVsAllClassifier):
             raise _refuse(key, "it votes")
         return _add_flat(to, key, rows)
-    if key.search != "shortlist" or key.budget is not None or not key.graph_.has_flat:
+    search = key.search_
+    if not isinstance(search, Shortlist) or search.budget is not None or not key.graph_.has_flat:
         raise _refuse(key, "its search is none that ends in a shortlist without a budget")
     if not key.graph_.has_evidence or len(key.graph_.roots) != 1 or not key.graph_.n_nodes:
         raise _refuse(key, "it has several trees, no couplet, or too few specimens for evidence")
-    return _add_shortlist(to, key, rows)
+    return _add_shortlist(to, key, search, rows)
 
 
 def _refuse(key: Any, because: str) -> FieldguideError:
     return FieldguideError(
         f"The key of this guide ({type(key).__name__}) has no form in ONNX: {because}; build the "
-        "guide with --key ova, relaxed or attention."
+        "guide with `key=ova`, relaxed or attention."
     )
 
 
@@ -69,28 +70,28 @@ def _add_flat(to: Operators, key: Any, rows: str) -> tuple[str, str]:
     scores = _add_functions(to, key.functions_, rows)
     if len(key.functions_.intercept) == 1:
         scores = to.add("Concat", to.add("Neg", scores), scores, axis=1)
-    shares = to.add("Softmax", to.add("Mul", scores, to.constant(key.scale_)), axis=1)
+    shares = to.add("Softmax", to.add("Mul", scores, to.constant(key.inverse_temperature_)), axis=1)
     answer = to.add("ArgMax", scores, axis=1, keepdims=0)
     return _add_confidence(to, key, shares, answer), answer
 
 
-def _add_shortlist(to: Operators, key: Any, rows: str) -> tuple[str, str]:
-    graph, n_classes = key.graph_, len(key.classes_)
+def _add_shortlist(to: Operators, key: Any, search: Shortlist, rows: str) -> tuple[str, str]:
+    graph, n_classes, tolerance = key.graph_, len(key.classes_), float(search.tolerance)
     margins = _add_functions(to, graph.functions, rows)
     logits = to.add(
         "Mul", to.columns(margins, 0, graph.n_nodes), to.constant(graph.scale.astype(np.float64))
     )
-    asked, reached = _add_search(to, graph, find_reach(graph, key.tolerance_), logits)
+    asked, reached = _add_search(to, graph, find_reach(graph, tolerance), logits)
     score = _add_evidence(to, graph, logits, asked, reached)
     top = to.largest(score)
     behind = to.add("Sub", score, top)
-    listed = to.add("GreaterOrEqual", behind, to.constant(-key.tolerance_))
-    if key.max_classes < n_classes:
-        listed = to.add("And", listed, _add_best(to, score, key.max_classes, n_classes))
+    listed = to.add("GreaterOrEqual", behind, to.constant(-tolerance))
+    if search.max_classes < n_classes:
+        listed = to.add("And", listed, _add_best(to, score, search.max_classes, n_classes))
     nothing, zero = to.constant(-np.inf), to.constant(0.0)
     flat = to.columns(margins, graph.n_nodes, graph.n_nodes + n_classes)
     answer = to.add("ArgMax", to.add("Where", listed, flat, nothing), axis=1, keepdims=0)
-    scaled = to.add("Mul", flat, to.constant(key.flat_scale_))
+    scaled = to.add("Mul", flat, to.constant(key.inverse_temperature_))
     shares = to.add("Softmax", to.add("Where", listed, scaled, nothing), axis=1)
     # What evidence gives to the classes on the list is shared out by their functions.
     is_likely = to.add("Greater", behind, to.constant(-_FAINT))
@@ -173,7 +174,7 @@ def _list_parents(graph: DecisionGraph) -> tuple[np.ndarray, np.ndarray]:
     if most * n_entries > _MOST_PLACES:
         raise FieldguideError(
             f"The key of this guide is too large for ONNX: {n_entries:,} couplets and ends with "
-            f"up to {most:,} ways to each; build it with --key ova."
+            f"up to {most:,} ways to each; build it with `key=ova`."
         )
     padded = [each + [(n_entries, 2 * n_nodes)] * (most - len(each)) for each in listed]
     table = np.array(padded)
@@ -218,7 +219,7 @@ def _add_one_hot(to: Operators, places: str, n: int) -> str:
 
 def _add_confidence(to: Operators, key: Any, shares: str, answer: str) -> str:
     """Return probabilities of which the answers are as sure as they should be."""
-    confidence = getattr(key, "confidence_", None)
+    confidence = getattr(key, "calibration_", None)
     if confidence is None:
         return shares
     one = to.constant(1.0)

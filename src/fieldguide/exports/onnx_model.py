@@ -70,11 +70,11 @@ def _check_rows(guide: Guide) -> None:
     if settings["embedder"] is not None:
         raise FieldguideError(
             f"ONNX holds the built-in network, and this guide has {settings['embedder']}; build "
-            "one without --embedder for it."
+            "one without `embedder` for it."
         )
     classical = [name for name in split_parts(settings["features"]) if name in CLASSICAL]
     if classical:
         raise FieldguideError(
             f"ONNX holds looks of the network, and this guide compares pictures by "
-            f"{', '.join(classical)} too; build one with --features looks or deep for it."
+            f"{', '.join(classical)} too; build one with `features=looks` or deep for it."
         )

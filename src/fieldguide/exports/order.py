@@ -55,7 +55,7 @@ class Order:
             )
         if os.path.lexists(self.target) and not self.overwrite:
             raise FieldguideError(
-                f"{name} is there already; add --overwrite to replace it, or give another name."
+                f"{name} is there already; add `overwrite` to replace it, or give another name."
             )
 
     def list_specimens(self, step: str) -> Iterator[Specimen]:

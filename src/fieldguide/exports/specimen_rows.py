@@ -48,7 +48,9 @@ def list_rows(order: Order) -> Iterator[SpecimenRow]:
             branch_words=guide.sentence(specimen.branch),
             words=tuple(word for word, _ in guide.words_of(specimen.id)),
             answer=specimen.answer,
-            confidence=None if specimen.sure is None else round(specimen.sure, N_DIGITS),
+            confidence=None
+            if specimen.confidence is None
+            else round(specimen.confidence, N_DIGITS),
             subject_x0=box[0],
             subject_y0=box[1],
             subject_x1=box[2],

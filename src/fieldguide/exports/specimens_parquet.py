@@ -18,7 +18,7 @@ def write(order: Order) -> Path:
     except ImportError:
         raise FieldguideError(
             "Parquet needs the package pyarrow; install it with pip install 'fieldguide[parquet]', "
-            "or write --format csv."
+            "or export with `format=csv`."
         ) from None
     kinds = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
 

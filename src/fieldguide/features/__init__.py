@@ -1,10 +1,10 @@
 """Image to numbers: each column has a name and, where it has one, a window of the image."""
 
-from fieldguide.features.bag_of_words import BagOfWords, FoundWords, TooFewWindows
+from fieldguide.features.bag_of_words import BagOfWords, FoundWords
 from fieldguide.features.classifier_pool import ClassifierPool
-from fieldguide.features.clips import optical_flow, read_clip
 from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.colour_names import COLOURS, name_colours
+from fieldguide.features.components import Components, find_components
 from fieldguide.features.deep import DeepFeatures
 from fieldguide.features.dense_sift import DenseSIFT, dense_sift
 from fieldguide.features.gist import Gist
@@ -19,8 +19,8 @@ from fieldguide.features.looks import (
     say_of_both,
     sum_shares,
 )
+from fieldguide.features.network import Network, Outputs
 from fieldguide.features.own_words import stem_word
-from fieldguide.features.space_time_words import SpaceTimeWords
 from fieldguide.features.stack import FeatureStack
 from fieldguide.features.subject_finder import Subject, SubjectFinder
 from fieldguide.features.subject_map import (
@@ -58,6 +58,7 @@ __all__ = [
     "BagOfWords",
     "ClassifierPool",
     "ColorHistogram",
+    "Components",
     "DeepFeatures",
     "DenseSIFT",
     "FeatureStack",
@@ -66,17 +67,18 @@ __all__ = [
     "LocalBinaryPatterns",
     "Look",
     "Looks",
+    "Network",
+    "Outputs",
     "SeenSubject",
-    "SpaceTimeWords",
     "SpatialHOG",
     "Subject",
     "SubjectFinder",
     "SubjectMap",
-    "TooFewWindows",
     "WordModel",
     "around_maps",
     "dense_sift",
     "draw_words_plate",
+    "find_components",
     "first_look",
     "hog",
     "look_closer",
@@ -85,12 +87,10 @@ __all__ = [
     "measure_maps",
     "measure_subject",
     "name_colours",
-    "optical_flow",
     "outline_colours",
     "pick_words",
     "picture_cells",
     "rank_colours",
-    "read_clip",
     "say_of_both",
     "score_maps",
     "score_subject",

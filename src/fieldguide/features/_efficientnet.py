@@ -13,7 +13,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from importlib import metadata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def build_graph() -> bytes:
     head = [graph.constant(array, name) for array, name in zip((weight.T, bias), HEAD, strict=True)]
     graph.add("Gemm", ["embedding", *head], output="logits")
     pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["n", "height", "width", 3])
-    shapes: dict[str, list] = {
+    shapes: dict[str, list[Any]] = {
         "embedding": ["n", EMBEDDING_DIM],
         "logits": ["n", 1000],
         CELLS: ["n", EMBEDDING_DIM, "rows", "columns"],
@@ -149,8 +149,8 @@ class Graph:
 
     def __init__(self, tensors: dict[str, np.ndarray]) -> None:
         self.tensors = tensors
-        self.nodes: list = []
-        self.constants: list = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
         self.layers: list[Convolution | Sum] = []
         self.bounds = [self.constant(np.float32(0)), self.constant(np.float32(6))]
 
@@ -163,7 +163,7 @@ class Graph:
         self.constants.append(numpy_helper.from_array(contiguous, name))
         return name
 
-    def add(self, operator: str, inputs: Sequence[str], output: str = "", **attributes) -> str:
+    def add(self, operator: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
         from onnx import helper
 
         output = output or f"value_{len(self.nodes)}"
@@ -224,7 +224,7 @@ class Graph:
         """The last convolution, which gives the cells."""
         return self.convolve(x, "_conv_head", "_bn1", kernel=1, stride=1, output=CELLS)
 
-    def serialise(self, inputs: list, outputs: dict[str, list]) -> bytes:
+    def serialise(self, inputs: list[Any], outputs: dict[str, list[Any]]) -> bytes:
         """Return the graph as a checked ONNX file; ``outputs`` are float32, by name and shape."""
         import onnx
         from onnx import TensorProto, helper

@@ -12,6 +12,8 @@ Inputs ``finer`` (n, 112, 2 rows, 2 columns) and ``pull`` (n, 1280, rows, column
 (n, 2 rows, 2 columns).
 """
 
+from typing import Any
+
 import numpy as np
 
 from fieldguide.features._efficientnet import (
@@ -42,7 +44,7 @@ def build_graph() -> bytes:
     slope = add_slope(graph)
     axis = graph.constant(np.array([1], dtype=np.int64))
     graph.add("ReduceSum", [graph.add("Mul", [slope, FINER]), axis], FIELD, keepdims=0)
-    shapes: dict[str, list] = {
+    shapes: dict[str, list[Any]] = {
         FINER: ["n", FINER_DIM, "finer_rows", "finer_columns"],
         PULL: ["n", EMBEDDING_DIM, "rows", "columns"],
     }

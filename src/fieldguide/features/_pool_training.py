@@ -14,11 +14,11 @@ careful seeding", SODA 2007.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
+from fieldguide.features.components import find_components
 from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.svm import Rows, share_rows, solve_linear, train_one_vs_all
 from fieldguide.svm.folds import deal_folds
@@ -39,13 +39,6 @@ class LinearFunctions(NamedTuple):
     maps: MonotoneMaps
 
 
-class Components(NamedTuple):
-    """Result of :func:`find_components`."""
-
-    mean: np.ndarray  # (d,)
-    axes: np.ndarray  # (p, d), orthonormal rows, largest variance first
-
-
 def train_on_clusters(
     X: np.ndarray,
     index: np.ndarray,
@@ -53,7 +46,7 @@ def train_on_clusters(
     n_clusters: int,
     *,
     C: float,
-    n_jobs: int,
+    n_jobs: int | None,
     seed: int,
 ) -> tuple[list[int], LinearFunctions]:
     """Train a function for each cluster of each class against the other classes.
@@ -134,29 +127,6 @@ def cluster_rows(X: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[order] = np.arange(len(sizes))
     return rank[best]
-
-
-def find_components(X: np.ndarray, n_components: int) -> Components:
-    """Return the axes of largest variance: at most as many as there are columns, and rows less one.
-
-    The covariance is decomposed in the smaller of its two forms.
-    """
-    n, d = X.shape
-    mean = X.mean(axis=0, dtype=np.float64)
-    rows = X - mean.astype(np.float32)
-    count = max(1, min(n_components, d, n - 1))
-    if d <= n:
-        spread = (rows.T @ rows).astype(np.float64)
-        axes = eigh(spread, subset_by_index=(d - count, d - 1))[1].T[::-1]
-    else:
-        spread = (rows @ rows.T).astype(np.float64)
-        values, vectors = eigh(spread, subset_by_index=(n - count, n - 1))
-        axes = (vectors.T @ rows)[::-1]
-        length = np.linalg.norm(axes, axis=1, keepdims=True)
-        # A direction without variance has no axis: its column is 0 for every picture.
-        is_real = values[::-1, None] > 1e-6 * max(values[-1], 1e-300)
-        axes = np.where(is_real, axes / np.maximum(length, 1e-300), 0.0)
-    return Components(mean, np.ascontiguousarray(axes, dtype=np.float32))
 
 
 def balance(is_own: np.ndarray) -> np.ndarray:

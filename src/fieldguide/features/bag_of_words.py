@@ -24,12 +24,12 @@ from PIL import Image
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Number
 from fieldguide.collection import Collection
-from fieldguide.errors import FieldguideError, UnreadableImageError
+from fieldguide.errors import InvalidArgument, TooFewWindows, UnreadableImageError
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
 from fieldguide.features.dense_sift import WIDTH, check_settings, dense_sift
 from fieldguide.features.transformer import (
@@ -60,7 +60,8 @@ class BagOfWords(ImageTransformer):
     pyramid : tuple of (columns, rows)
         The grids; ``((1, 1),)`` is a plain bag.
     assignment : {"soft", "hard"}
-        See the module's text.
+        Whether a window is shared by its nearest words, by their distance, or counts for the
+        nearest alone.
     n_nearest : int
         Words that share a window under soft assignment.
     max_side_px : int
@@ -69,16 +70,16 @@ class BagOfWords(ImageTransformer):
         The grid of windows, as for :func:`dense_sift`; on Caltech-101 less smoothing than there
         was better. A window without contrast has a word of its own, the last.
     n_images : int
-        At most so many pictures, drawn at random, are looked at to find the words.
+        Largest number of pictures, drawn at random, from which the words are learned.
     n_descriptors : int
-        At most so many of their descriptors are clustered.
+        Largest number of their descriptors that are clustered.
     n_iter : int
         Rounds of the clustering.
     n_examples : int
         Patches kept for each word, 0 to 24.
     n_jobs : int, optional
         Threads; -1 is all cores. The answer does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the samples and of the clustering.
 
     Attributes
@@ -139,7 +140,7 @@ class BagOfWords(ImageTransformer):
         n_iter: int = 20,
         n_examples: int = 6,
         n_jobs: int | None = -1,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.n_words = n_words
         self.pyramid = pyramid
@@ -161,12 +162,12 @@ class BagOfWords(ImageTransformer):
         """Find the words of pictures ``X``, given as to ``transform``; ``y`` is not looked at."""
         self._check_arguments()
         X = () if X is None else X
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
-        n_middles = self.n_words - 1
-        for_images, for_clusters = spawn_generators(self.random_state, 2)
+        n_jobs, n_middles = self.n_jobs, self.n_words - 1
+        seed = check_seed(type(self).__name__, self.random_state)
+        for_images, for_clusters = spawn_generators(seed, 2)
         with threadpool_limits(1, "blas"):
             pictures = self._read(draw_sources(X, self.n_images, for_images), n_jobs)
-            sample = self._sample(pictures, n_jobs)
+            sample = self._sample(pictures, seed)
             middles = cluster_rows(
                 sample.descriptors, n_middles, for_clusters, n_iter=self.n_iter, n_jobs=n_jobs
             )
@@ -244,7 +245,6 @@ class BagOfWords(ImageTransformer):
         check_number(owner, "n_descriptors", self.n_descriptors, 1, 100_000_000, integer=True)
         check_number(owner, "n_iter", self.n_iter, 1, 1000, integer=True)
         check_number(owner, "n_examples", self.n_examples, 0, 24, integer=True)
-        check_number(owner, "random_state", self.random_state, 0, 2**63 - 1, integer=True)
 
     def _check_opened(self) -> None:
         if self.n_patches_.max(initial=0) > self.n_examples:
@@ -263,7 +263,7 @@ class BagOfWords(ImageTransformer):
             for word in range(self.n_words)
         ]
 
-    def _read(self, sources: list[Any], n_jobs: int) -> list[np.ndarray]:
+    def _read(self, sources: list[Any], n_jobs: int | None) -> list[np.ndarray]:
         def read(source: Any) -> np.ndarray:
             return shrink(decode_batch([source])[0], self.max_side_px)
 
@@ -272,9 +272,9 @@ class BagOfWords(ImageTransformer):
             raise UnreadableImageError("There is no image to find words in; give at least one.")
         return pictures
 
-    def _sample(self, pictures: list[np.ndarray], n_jobs: int) -> "Sample":
+    def _sample(self, pictures: list[np.ndarray], seed: int) -> "Sample":
         """Draw as many descriptors with contrast of each picture."""
-        seeds = spawn_generators(self.random_state, 2 + len(pictures))[2:]
+        seeds = spawn_generators(seed, 2 + len(pictures))[2:]
         n_each = -(-self.n_descriptors // len(pictures))
 
         def draw(i: int) -> tuple[np.ndarray, np.ndarray, int, int]:
@@ -283,7 +283,7 @@ class BagOfWords(ImageTransformer):
             chosen = np.sort(seeds[i].permutation(rows)[:n_each])
             return found[chosen], frames[chosen], len(rows), len(found)
 
-        parts = list(map_in_order(draw, range(len(pictures)), n_jobs=n_jobs))
+        parts = list(map_in_order(draw, range(len(pictures)), n_jobs=self.n_jobs))
         descriptors = np.concatenate([part[0] for part in parts])
         if len(descriptors) < self.n_words - 1:
             raise TooFewWindows(
@@ -347,10 +347,6 @@ class Sample(NamedTuple):
     frames: np.ndarray  # (n, 3)
     picture: np.ndarray  # (n,) index of the picture
     plain_share: float  # of all windows, those without contrast
-
-
-class TooFewWindows(FieldguideError, ValueError):
-    """Fewer descriptors than words."""
 
 
 def check_pyramid(pyramid: Any) -> None:

@@ -25,11 +25,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import FLOATS, Array, Items, Labels, OneOf, OrNone, Part, Plain
 from fieldguide.collection import Collection
-from fieldguide.errors import EmbedderError
+from fieldguide.errors import EmbedderError, InvalidArgument
 from fieldguide.features._pool_training import (
     LinearFunctions,
     join_maps,
@@ -132,7 +132,7 @@ class ClassifierPool(ImageTransformer):
         Of "outputs": an ONNX file with 1000 ImageNet outputs in place of the built-in network.
     n_jobs : int, optional
         Threads; -1 is all cores. The answer does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the clusters and of the folds.
 
     Attributes
@@ -169,13 +169,14 @@ class ClassifierPool(ImageTransformer):
     def __init__(
         self,
         kind: str | tuple[str, ...] = "clusters",
+        *,
         n_clusters: int = 5,
         n_components: int = 46,
         windows: tuple[str, ...] | None = None,
         C: float = 1.0,
-        embedder: str | os.PathLike | None = None,
+        embedder: str | os.PathLike[str] | None = None,
         n_jobs: int | None = -1,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.kind = kind
         self.n_clusters = n_clusters
@@ -299,7 +300,6 @@ class ClassifierPool(ImageTransformer):
         check_number("ClassifierPool", "n_clusters", self.n_clusters, 1, 10_000, integer=True)
         check_number("ClassifierPool", "n_components", self.n_components, 1, 10_000, integer=True)
         check_number("ClassifierPool", "C", self.C, 1e-9, 1e9)
-        check_number("ClassifierPool", "random_state", self.random_state, 0, 2**32, integer=True)
         if self.windows is None:
             return
         names = tuple(self.windows) if isinstance(self.windows, (tuple, list)) else ()
@@ -388,9 +388,9 @@ class ClassifierPool(ImageTransformer):
         if kind == "outputs" or index is None or self.classes_ is None:
             return PoolPart(kind, windows, class_names(), fit_maps(sight.outputs(rows)))
         labels = tuple(str(label) for label in self.classes_)
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
+        n_jobs = self.n_jobs
         problem: dict[str, Any] = {"index": index, "n_classes": len(labels)}
-        problem |= {"C": float(self.C), "seed": self.random_state}
+        problem |= {"C": float(self.C), "seed": check_seed(type(self).__name__, self.random_state)}
         if kind == "clusters":
             X = sight.hog(rows, "whole")
             counts, functions = train_on_clusters(

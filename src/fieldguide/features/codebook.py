@@ -14,7 +14,7 @@ _CHUNK = 8192  # descriptors in one piece of work of the clustering
 
 
 def cluster_rows(
-    X: np.ndarray, k: int, rng: np.random.Generator, *, n_iter: int = 20, n_jobs: int = 1
+    X: np.ndarray, k: int, rng: np.random.Generator, *, n_iter: int = 20, n_jobs: int | None = None
 ) -> np.ndarray:
     """Return the k middles of Lloyd's k-means after ``n_iter`` rounds, from k random rows.
 
@@ -34,7 +34,9 @@ def cluster_rows(
     return middles
 
 
-def assign_rows(X: np.ndarray, words: np.ndarray, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def assign_rows(
+    X: np.ndarray, words: np.ndarray, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest word of each row and the squared distance to it."""
 
     def assign(start: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +60,7 @@ def nearest_words(X: np.ndarray, words: np.ndarray, k: int) -> tuple[np.ndarray,
 
 
 @jit
-def add_rows(X, word, sums, counts):
+def add_rows(X: np.ndarray, word: np.ndarray, sums: np.ndarray, counts: np.ndarray) -> None:
     """Add each row of X (n, d) to the sum of its word, in order."""
     for i in range(X.shape[0]):
         target, row = sums[word[i]], X[i]
@@ -68,7 +70,9 @@ def add_rows(X, word, sums, counts):
 
 
 @jit
-def select_least(products, half_squares, index, score):
+def select_least(
+    products: np.ndarray, half_squares: np.ndarray, index: np.ndarray, score: np.ndarray
+) -> None:
     """Write the places of the k least half_squares − products of each row, least first. O(nm)."""
     k = index.shape[1]
     for i in range(products.shape[0]):

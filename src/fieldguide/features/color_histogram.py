@@ -19,8 +19,9 @@ from functools import cache
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._jit import jit
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import Column, ImageTransformer, shrink
 
 HUES = {
@@ -74,6 +75,7 @@ class ColorHistogram(ImageTransformer):
     def __init__(
         self,
         levels: tuple[int, ...] = (1, 2, 4),
+        *,
         max_side_px: int = 96,
         n_jobs: int | None = 1,
     ) -> None:
@@ -169,7 +171,9 @@ def colour_table() -> tuple[np.ndarray, np.ndarray]:
 
 
 @jit
-def count_colours(rgb, bins, shares, counts):
+def count_colours(
+    rgb: np.ndarray, bins: np.ndarray, shares: np.ndarray, counts: np.ndarray
+) -> None:
     """Add the shares of each pixel of uint8 ``rgb`` (h, w, 3) to ``counts`` (r, q, bins)."""
     height, width = rgb.shape[:2]
     n_rows, n_columns = counts.shape[:2]

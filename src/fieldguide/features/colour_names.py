@@ -23,6 +23,10 @@ _LEVELS = 32  # of a channel in the table
 def name_colours(image: np.ndarray) -> np.ndarray:
     """Return the position in `COLOURS` of each pixel's name, or `NO_NAME`, (height, width) uint8.
 
+    Parameters
+    ----------
+    image : uint8 array of shape (height, width, 3)
+
     Examples
     --------
     >>> COLOURS[name_colours(np.full((1, 1, 3), (230, 120, 20), np.uint8))[0, 0]]

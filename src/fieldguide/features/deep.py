@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image
 from scipy.special import softmax
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
-from fieldguide.errors import EmbedderError
+from fieldguide.errors import EmbedderError, InvalidArgument
 from fieldguide.features.network import SIX, WINDOWS, Box, Network
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 
@@ -50,7 +50,8 @@ class DeepFeatures(ImageTransformer):
         self,
         output: str = "embedding",
         windows: str | tuple[str, ...] = "whole",
-        embedder: str | os.PathLike | None = None,
+        *,
+        embedder: str | os.PathLike[str] | None = None,
         batch_size: int = 8,
         n_jobs: int | None = -1,
     ) -> None:

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._jit import jit
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import (
     Box,
     Column,
@@ -96,6 +97,7 @@ class DenseSIFT(ImageTransformer):
     def __init__(
         self,
         size_px: int = 128,
+        *,
         step_px: int = 16,
         bin_sizes_px: tuple[float, ...] = (8,),
         smoothing_px: float = 1.0,
@@ -310,7 +312,9 @@ def mirror(index: np.ndarray, n: int) -> np.ndarray:
 
 
 @jit
-def blur_into(grey, taps, rows, columns, out):
+def blur_into(
+    grey: np.ndarray, taps: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.ndarray
+) -> None:
     """Convolve (h, w) with taps down, then across; rows and columns are mirrored places."""
     height, width = grey.shape
     n = len(taps)
@@ -334,7 +338,7 @@ def blur_into(grey, taps, rows, columns, out):
 
 
 @jit
-def write_planes(grey, planes):
+def write_planes(grey: np.ndarray, planes: np.ndarray) -> None:
     """Share each gradient of (h, w) among two of 8 neighbouring directions: (h, w · 8)."""
     height, width = grey.shape
     planes[:] = 0
@@ -368,7 +372,9 @@ def write_planes(grey, planes):
 
 
 @jit
-def pool_cells(planes, xs, ys, taps, out):
+def pool_cells(
+    planes: np.ndarray, xs: np.ndarray, ys: np.ndarray, taps: np.ndarray, out: np.ndarray
+) -> None:
     """Sum planes (h, w · 8) into the 16 cells of each window, out (rows, columns, 4, 4, 8).
 
     O(windows · 4 · taps · 8 · (4 + step)).
@@ -424,7 +430,9 @@ def pool_cells(planes, xs, ys, taps, out):
 
 
 @jit
-def sum_rows(rows, top, taps, low, high, line):
+def sum_rows(
+    rows: np.ndarray, top: int, taps: np.ndarray, low: int, high: int, line: np.ndarray
+) -> None:
     """Write the sum of taps[d] · rows[top + d] over low ≤ d < high to line, four at a time."""
     line[:] = 0
     d = low
@@ -443,7 +451,7 @@ def sum_rows(rows, top, taps, low, high, line):
 
 
 @jit
-def normalize_rows(rows, least_sum):
+def normalize_rows(rows: np.ndarray, least_sum: float) -> None:
     """Scale rows (n, 8 · 16) to length 1, cut at 0.2, scale again; zeros where the sum is small."""
     lanes = np.empty(16, np.float32)
     for r in range(rows.shape[0]):
@@ -470,7 +478,17 @@ def normalize_rows(rows, least_sum):
 
 
 @jit
-def row_length(a, b, c, d, e, f, g, h, lanes):
+def row_length(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    d: np.ndarray,
+    e: np.ndarray,
+    f: np.ndarray,
+    g: np.ndarray,
+    h: np.ndarray,
+    lanes: np.ndarray,
+) -> float:
     """Return the length of a row in 8 parts of 16, which fill vector registers."""
     for k in range(16):
         low = (a[k] * a[k] + b[k] * b[k]) + (c[k] * c[k] + d[k] * d[k])
@@ -479,7 +497,7 @@ def row_length(a, b, c, d, e, f, g, h, lanes):
 
 
 @jit
-def sum_16(x):
+def sum_16(x: np.ndarray) -> float:
     """Return the sum of 16 numbers, added in pairs: they wait less for each other."""
     low = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
     high = ((x[8] + x[9]) + (x[10] + x[11])) + ((x[12] + x[13]) + (x[14] + x[15]))

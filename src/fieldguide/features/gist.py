@@ -25,7 +25,8 @@ import numpy as np
 from PIL import Image
 from scipy import fft
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import Column, ImageTransformer, to_grey
 
 HIGHEST_FREQUENCY = 0.3  # cycles per pixel
@@ -64,6 +65,7 @@ class Gist(ImageTransformer):
     def __init__(
         self,
         n_scales: int = 4,
+        *,
         n_orientations: int = 8,
         n_cells: int = 4,
         side_px: int = 96,

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.collection import to_rgb_array
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import Box, Column, ImageTransformer
 
 CLIP = 0.2
@@ -123,6 +124,7 @@ class SpatialHOG(ImageTransformer):
     def __init__(
         self,
         levels: tuple[int, ...] = (2, 4, 8),
+        *,
         n_orientations: int = 16,
         signed: bool = True,
         normalization: str = "l2-hys",
@@ -257,7 +259,9 @@ def _places(n: int, *, with_blocks: bool) -> list[tuple[str, Box]]:
 
 
 @jit
-def find_gradients(rgb, gradient_of, magnitude, angle):
+def find_gradients(
+    rgb: np.ndarray, gradient_of: np.ndarray, magnitude: np.ndarray, angle: np.ndarray
+) -> None:
     """Fill magnitude and angle (h, w) from uint8 ``rgb`` (h, w, 3); the border stays zero. O(hw).
 
     ``gradient_of`` is the table of `tabulate_gradients`.
@@ -277,7 +281,7 @@ def find_gradients(rgb, gradient_of, magnitude, angle):
 
 
 @jit
-def fill_cells(magnitude, angle, histogram):
+def fill_cells(magnitude: np.ndarray, angle: np.ndarray, histogram: np.ndarray) -> None:
     """Add each pixel (h, w) to the nearest cells and orientations of ``histogram`` (r, q, o)."""
     height, width = magnitude.shape
     n_rows, n_columns, n_orientations = histogram.shape

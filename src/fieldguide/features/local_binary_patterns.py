@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._jit import jit
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import Column, ImageTransformer, shrink, to_grey
 
 MOST_CELLS = 16
@@ -59,6 +60,7 @@ class LocalBinaryPatterns(ImageTransformer):
     def __init__(
         self,
         rings: tuple[tuple[int, float], ...] = ((8, 1), (8, 2), (8, 4)),
+        *,
         levels: tuple[int, ...] = (1, 2, 4),
         max_side_px: int = 160,
         n_jobs: int | None = 1,
@@ -176,7 +178,14 @@ def _pattern_names(n_points: int, radius: float) -> list[str]:
 
 
 @jit
-def compare_rings(padded, margin, down, right, bin_of_pattern, patterns):
+def compare_rings(
+    padded: np.ndarray,
+    margin: int,
+    down: np.ndarray,
+    right: np.ndarray,
+    bin_of_pattern: np.ndarray,
+    patterns: np.ndarray,
+) -> None:
     """Fill ``patterns`` (h, w), zero before, from the padded picture; down, right (P,) are the
     ring. O(hwP).
     """
@@ -212,7 +221,7 @@ def compare_rings(padded, margin, down, right, bin_of_pattern, patterns):
 
 
 @jit
-def count_cells(patterns, counts):
+def count_cells(patterns: np.ndarray, counts: np.ndarray) -> None:
     """Add each pixel of ``patterns`` (h, w) to its cell and bin of ``counts`` (r, q, bins)."""
     height, width = patterns.shape
     n_rows, n_columns = counts.shape[:2]

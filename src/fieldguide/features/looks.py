@@ -27,6 +27,7 @@ import numpy as np
 from PIL import Image
 from scipy.special import log_softmax
 
+from fieldguide.features.components import find_components
 from fieldguide.features.network import Box, Network, Outputs, fit_grid
 from fieldguide.features.subject_finder import Subject, SubjectFinder, no_subject
 
@@ -131,8 +132,20 @@ def look_closer(
 ) -> Looks:
     """Find the subject of an RGB picture, and look at it closer.
 
-    ``basis`` are the directions in which the quarters are told (:func:`find_directions`).
-    EmbedderError for a network without a map.
+    Parameters
+    ----------
+    image : Pillow image
+        In RGB.
+    network : Network
+    finder : SubjectFinder
+        Fitted.
+    basis : ndarray, optional
+        The directions in which the quarters are told (:func:`find_directions`).
+
+    Raises
+    ------
+    EmbedderError
+        For a network without a map.
     """
     cells = picture_cells(image, network)
     # A network sees the border of a picture of one colour; a person sees nothing.
@@ -149,7 +162,15 @@ def look_closer(
 
 
 def first_look(outputs: Outputs, area: Box) -> Look:
-    """Return the first look as a part, from what the network said of it, with its cells."""
+    """Return the first look as a part, from what the network said of it, with its cells.
+
+    Parameters
+    ----------
+    outputs : Outputs
+        Of the network, with its map of cells.
+    area : x0, y0, x1, y1
+        The part of the picture that the network looked at, in shares of width and height.
+    """
     assert outputs.cells is not None
     cells = outputs.cells[0]
     even = np.full((1, *cells.shape[:2]), 1 / (cells.shape[0] * cells.shape[1]), dtype=np.float32)
@@ -174,13 +195,10 @@ def say_of_both(logits: np.ndarray, looks: Looks, network: Network) -> np.ndarra
 def find_directions(maps: Sequence[np.ndarray], n_directions: int) -> np.ndarray:
     """Return the directions in which the cells of maps differ most, (channels, directions)."""
     cells = np.concatenate([each.reshape(-1, each.shape[2]) for each in maps])
-    cells = cells - cells.mean(axis=0)
-    vectors = np.linalg.eigh((cells.T @ cells).astype(np.float64))[1]
-    vectors = vectors[:, ::-1][:, :n_directions]
-    # Each with its largest entry positive: the same on every machine.
-    largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    return np.ascontiguousarray(vectors, dtype=np.float32)
+    axes = find_components(cells, n_directions).axes
+    basis = np.zeros((cells.shape[1], n_directions), dtype=np.float32)
+    basis[:, : len(axes)] = axes.T  # few cells have few directions
+    return basis
 
 
 def weigh_quarters(n_rows: int, n_columns: int) -> np.ndarray:
@@ -260,6 +278,13 @@ def sum_shares(shares: Sequence[tuple[Box, np.ndarray]], shape: tuple[int, int])
 
     Each cell of a grid is spread over the pixels whose middles it covers. What lies beyond the
     picture goes to the pixels next to it.
+
+    Parameters
+    ----------
+    shares : sequence of (area, grid)
+        The part of the picture that each grid lies over, as x0, y0, x1, y1 in shares of its sides.
+    shape : (height, width)
+        Of the picture.
     """
     height, width = shape
     total = np.zeros(shape)

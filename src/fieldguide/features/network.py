@@ -17,6 +17,14 @@ from PIL import Image
 from fieldguide._files import cache_folder, write_bytes
 from fieldguide.errors import EmbedderError
 from fieldguide.features import _efficientnet, _efficientnet_trace
+from fieldguide.features._onnx_file import (
+    check_batch,
+    check_outputs,
+    check_size,
+    first_line,
+    read_graph,
+    run_session,
+)
 
 # What torchvision's and timm's ImageNet models expect: the usual convention of an ONNX export.
 _MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
@@ -93,10 +101,10 @@ class Network:
         is between them: it reads any other mean of cells too.
     """
 
-    def __init__(self, embedder: str | os.PathLike | None = None) -> None:
+    def __init__(self, embedder: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(embedder, str | os.PathLike | None):
             raise EmbedderError(f"embedder must be the path of an ONNX file; got {embedder!r}.")
-        graph = builtin_graph() if embedder is None else _read_graph(Path(embedder))
+        graph = builtin_graph() if embedder is None else read_graph(Path(embedder))
         self._session, self._cells = _open_session(graph, embedder), _efficientnet.CELLS
         self._head: Sequence[str] = _efficientnet.HEAD
         self._input = _check_input(self._session.get_inputs(), embedder)
@@ -114,11 +122,15 @@ class Network:
         self.has_logits = logits is not None
         self.has_finer = embedder is None
         self.size_px = self._input.size_px
+        self._is_own = embedder is not None
         self.stride_px: int | None = None
         self.is_mean = False
         if embedder is None:
             self.stride_px, self.is_mean = _efficientnet.STRIDE_PX, True
-        elif self._cells:
+            return
+        side = self.size_px
+        self.run(np.zeros((1, side, side, 3), dtype=np.uint8))  # refuses what cannot be used
+        if self._cells:
             self.stride_px, self.is_mean = self._try_cells()
 
     def run(self, pixels: np.ndarray, *, cells: bool = False) -> Outputs:
@@ -128,12 +140,30 @@ class Network:
         """
         finer = [_efficientnet.FINER] if self.has_finer else []
         names = [*self._output_names, *([self._cells, *finer] if cells else [])]
-        values = self._session.run(names, {self._input.name: _to_batch(pixels, self._input)})
+        values = self._run(names, pixels)
+        if self._is_own:
+            check_outputs(values, len(pixels), self.name)
         said = dict(zip(names, values, strict=True))
         embedding = np.asarray(values[0], dtype=np.float32).reshape(len(pixels), -1)
         logits = values[1] if self.has_logits else None
         seen = _channels_last(said[self._cells]) if cells else None
         return Outputs(embedding, logits, seen, said.get(_efficientnet.FINER))
+
+    def _run(self, names: Sequence[str], pixels: np.ndarray) -> list[Any]:
+        """Return outputs for a batch, one picture after the other where the network asks for it."""
+        name = self._input.name
+        if not self._is_own:
+            return self._session.run(names, {name: _to_batch(pixels, self._input)})
+        parts = np.split(pixels, len(pixels)) if self._input.one_by_one else [pixels]
+        found = [
+            run_session(self._session, names, {name: _to_batch(part, self._input)}, self.name)
+            for part in parts
+        ]
+        return (
+            found[0]
+            if len(found) == 1
+            else [np.concatenate(each) for each in zip(*found, strict=True)]
+        )
 
     def map(self, pixels: np.ndarray) -> np.ndarray:
         """Return what the network sees at each place: (n, rows, columns, channels) float32.
@@ -170,9 +200,8 @@ class Network:
             return None
         side = self.size_px
         noise = np.random.default_rng(1).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
-        batch = {self._input.name: _to_batch(noise, self._input)}
         names = [*self._output_names, *self._head]
-        embedding, logits, weight, bias = self._session.run(names, batch)
+        embedding, logits, weight, bias = self._run(names, noise)
         embedding = embedding.reshape(1, -1)
         if weight.shape != (embedding.shape[1], logits.shape[1]):
             weight = weight.T
@@ -197,8 +226,7 @@ class Network:
         return np.asarray(resized)
 
     def _run_cells(self, pixels: np.ndarray) -> np.ndarray:
-        batch = _to_batch(pixels, self._input)
-        return _channels_last(self._session.run([self._cells], {self._input.name: batch})[0])
+        return _channels_last(self._run([self._cells], pixels)[0])
 
     def _try_cells(self) -> tuple[int | None, bool]:
         """Return the stride of the map and whether its mean is the embedding, by trying."""
@@ -235,6 +263,7 @@ class _Input(NamedTuple):
     size_px: int
     channels_first: bool
     is_uint8: bool
+    one_by_one: bool = False
 
 
 def _to_batch(pixels: np.ndarray, wanted: _Input) -> np.ndarray:
@@ -308,15 +337,6 @@ def _keep_graph(part: str, build: Callable[[], bytes]) -> bytes:
     return graph
 
 
-def _read_graph(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise EmbedderError(
-            f"The network {str(path)!r} cannot be opened: {error.strerror}; give an ONNX file."
-        ) from None
-
-
 def _open_session(graph: bytes, embedder: Any) -> Any:
     import onnxruntime
 
@@ -327,23 +347,25 @@ def _open_session(graph: bytes, embedder: Any) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )
     except Exception as error:
-        reason = str(error).strip().splitlines()[0][:160]
         raise EmbedderError(
-            f"The network {str(embedder)!r} cannot be run ({reason}); give an ONNX file "
+            f"The network {str(embedder)!r} cannot be run ({first_line(error)}); give an ONNX file "
             "that onnxruntime can read."
         ) from None
 
 
-def _check_input(inputs: list, embedder: Any) -> _Input:
+def _check_input(inputs: list[Any], embedder: Any) -> _Input:
     shape = inputs[0].shape if len(inputs) == 1 else []
     is_uint8 = bool(inputs) and inputs[0].type == "tensor(uint8)"
     if len(shape) == 4 and (is_uint8 or inputs[0].type == "tensor(float)"):
         for channels_first, channel, side in ((True, 1, 2), (False, 3, 1)):
             if shape[channel] == 3:
-                size = shape[side] if isinstance(shape[side], int) else _efficientnet.SIZE_PX
-                return _Input(inputs[0].name, size, channels_first, is_uint8)
+                size = check_size(shape, side, _efficientnet.SIZE_PX, embedder)
+                one_by_one = check_batch(shape[0], embedder)
+                return _Input(inputs[0].name, size, channels_first, is_uint8, one_by_one)
     found = "; ".join(f"{i.name} {i.type} {i.shape}" for i in inputs)
     raise EmbedderError(
         f"The network {str(embedder)!r} must take one image input of shape (n, 3, h, w) or "
@@ -351,7 +373,7 @@ def _check_input(inputs: list, embedder: Any) -> _Input:
     )
 
 
-def _find_outputs(outputs: list, embedder: Any) -> tuple[str, str | None]:
+def _find_outputs(outputs: list[Any], embedder: Any) -> tuple[str, str | None]:
     """Return the names of the embedding and of the ImageNet logits."""
     logits = [
         o.name for o in outputs if o.name == "logits" or (o.shape and o.shape[-1] == N_CLASSES)

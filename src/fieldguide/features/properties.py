@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.colour_names import COLOURS, NO_NAME, name_grounds
 
 LONGEST_SIDE_PX = 96

@@ -34,27 +34,27 @@ from PIL import Image
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Estimator, Number, OrNone, Part, Table
 from fieldguide.collection import Collection
-from fieldguide.errors import UnreadableImageError
+from fieldguide.errors import InvalidArgument, UnreadableImageError
 from fieldguide.features.bag_of_words import BagOfWords
 from fieldguide.features.color_histogram import ColorHistogram
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
+from fieldguide.features.looks import DEEP as DEEP
 from fieldguide.features.looks import (
-    DEEP,
     N_QUARTERS,
-    QUARTERS,
     SECOND,
     Looks,
     find_directions,
     look_closer,
     picture_cells,
 )
+from fieldguide.features.looks import QUARTERS as QUARTERS
 from fieldguide.features.network import Network
 from fieldguide.features.subject_finder import SubjectFinder
 from fieldguide.features.transformer import (
@@ -115,17 +115,18 @@ class FeatureStack(ImageTransformer):
         One or more of deep, closer, peaks, subject, quarters, words, hog, gist, texture, color,
         joined by ``+``; looks is short for the first five.
     n_sample : int
-        At most so many pictures, drawn at random, are looked at to learn words and landmarks.
+        Largest number of pictures, drawn at random, from which words and landmarks are learned.
     n_landmarks : int
-        At most so many of them are landmarks: the columns of each classical part.
+        Largest number of these pictures that become landmarks, and so columns of each classical
+        part.
     embedder : path, optional
         An ONNX file in place of the built-in network, for the looks.
     n_jobs : int, optional
         Threads; -1 is all cores. The answer does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the sample and of the words.
     quarters_weight : float
-        What the quarters count beside each of the other parts.
+        Weight of the part ``quarters`` relative to each of the other parts.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class FeatureStack(ImageTransformer):
         The fitted classical parts.
     landmarks_ : dict of str to Landmarks
         Of the classical parts; the same pictures for all.
-    places_ : ndarray of int
+    landmark_rows_ : ndarray of int
         Where those pictures stood in the ``X`` of ``fit``; in a guide the numbers of specimens, −1
         for one that is gone.
     finder_ : SubjectFinder or None
@@ -153,25 +154,26 @@ class FeatureStack(ImageTransformer):
     _fitted: ClassVar = {
         "descriptors_": Table(Estimator(*(make for make, _ in CLASSICAL.values()))),
         "landmarks_": Table(LANDMARKS),
-        "places_": Array("int64", "n_places", low=-1),
+        "landmark_rows_": Array("int64", "n_places", low=-1).once("places_"),
         "finder_": OrNone(Estimator(SubjectFinder)),
         "basis_": OrNone(Array("float32", "n_channels", "n_directions")),
     }
 
     descriptors_: dict[str, Any]
     landmarks_: dict[str, Landmarks]
-    places_: np.ndarray
+    landmark_rows_: np.ndarray
     finder_: SubjectFinder | None
     basis_: np.ndarray | None
 
     def __init__(
         self,
         parts: str = "deep",
+        *,
         n_sample: int = 1000,
         n_landmarks: int = 512,
         embedder: Any = None,
         n_jobs: int | None = -1,
-        random_state: int = 0,
+        random_state: Any = 0,
         quarters_weight: float = 0.5,
     ) -> None:
         self.parts = parts
@@ -189,14 +191,19 @@ class FeatureStack(ImageTransformer):
         without it, ``embedder`` is opened.
         """
         self._check_arguments()
-        self.descriptors_, self.landmarks_, self.places_ = {}, {}, np.empty(0, dtype=np.int64)
+        self.descriptors_, self.landmarks_, self.landmark_rows_ = (
+            {},
+            {},
+            np.empty(0, dtype=np.int64),
+        )
         self.finder_ = self.basis_ = None
         parts = split_parts(self.parts)
         names = [part for part in parts if part in CLASSICAL]
         is_second = any(part in SECOND for part in parts)
         if not names and not is_second:
             return self
-        seeds = spawn_generators(self.random_state, 2)
+        seed = check_seed(type(self).__name__, self.random_state)
+        seeds = spawn_generators(seed, 2)
         sources = draw_sources(() if X is None else X, self.n_sample, seeds[0])
         if is_second:
             maps = self._read_maps(sources, network or Network(self.embedder))
@@ -208,12 +215,12 @@ class FeatureStack(ImageTransformer):
             return self
         places, sample = self._read_sample(sources)
         chosen = np.sort(seeds[1].permutation(len(sample))[: self.n_landmarks])
-        self.places_ = places[chosen]
+        self.landmark_rows_ = places[chosen]
         for name in names:
             make, kernel = CLASSICAL[name]
             descriptor = make(n_jobs=self.n_jobs)
             if "random_state" in descriptor.get_params():
-                descriptor.set_params(random_state=self.random_state)
+                descriptor.set_params(random_state=seed)
             rows = descriptor.fit(sample).transform(sample)
             self.descriptors_[name] = descriptor
             self.landmarks_[name] = find_landmarks(rows, chosen, kernel)
@@ -321,9 +328,8 @@ class FeatureStack(ImageTransformer):
             except UnreadableImageError:
                 return None
 
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
         with threadpool_limits(1, "blas"):
-            seen = map_in_order(see, sources[::step], n_jobs=n_jobs)
+            seen = map_in_order(see, sources[::step], n_jobs=self.n_jobs)
             maps = [cells for cells in seen if cells is not None]
         if not maps:
             raise UnreadableImageError("There is no image to learn from; give at least one.")
@@ -333,12 +339,9 @@ class FeatureStack(ImageTransformer):
         split_parts(self.parts)
         check_number("FeatureStack", "n_sample", self.n_sample, 1, 100_000, integer=True)
         check_number("FeatureStack", "n_landmarks", self.n_landmarks, 1, 100_000, integer=True)
-        check_number("FeatureStack", "random_state", self.random_state, 0, 2**63 - 1, integer=True)
         check_number("FeatureStack", "quarters_weight", self.quarters_weight, 0.01, 100)
 
     def _check_opened(self) -> None:
-        if not isinstance(self.embedder, str | None):
-            raise InvalidArgument(f"embedder must be a path or None; got {self.embedder!r}.")
         parts = split_parts(self.parts)
         names = [name for name in parts if name in CLASSICAL]
         if (self.finder_ is not None) != any(part in SECOND for part in parts):
@@ -390,8 +393,7 @@ class FeatureStack(ImageTransformer):
             except UnreadableImageError:
                 return None
 
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
-        pictures = map_in_order(read, sources, n_jobs=n_jobs)
+        pictures = map_in_order(read, sources, n_jobs=self.n_jobs)
         read_ones = [(i, p) for (i, _), p in zip(sources, pictures, strict=True) if p is not None]
         if not read_ones:
             raise UnreadableImageError("There is no image to learn from; give at least one.")

@@ -23,8 +23,9 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._saving import Array, Number, Saved
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.network import Box
 
 _MIDDLE = 3 / 7  # of each side: the cells that are taken for the subject at first
@@ -54,9 +55,11 @@ class SubjectFinder(Saved, BaseEstimator):
     Parameters
     ----------
     cut : float
-        Share of the largest score of a picture from which on a place is of the subject.
+        A cell is part of the subject if its score is at least this share of the largest score of
+        its picture.
     n_rounds : int
-        Times that what was found takes the place of the middle.
+        Number of rounds after the first, which takes the middle of each picture for its subject;
+        each starts from the subjects that were found before.
 
     Attributes
     ----------
@@ -89,7 +92,7 @@ class SubjectFinder(Saved, BaseEstimator):
     coef_: np.ndarray
     usual_contrast_: float
 
-    def __init__(self, cut: float = 0.2, n_rounds: int = 2) -> None:
+    def __init__(self, cut: float = 0.2, *, n_rounds: int = 2) -> None:
         self.cut = cut
         self.n_rounds = n_rounds
 

@@ -130,7 +130,13 @@ class SubjectMap(NamedTuple):
 
 
 def map_subject(seen: SeenSubject | None) -> np.ndarray:
-    """Return the map of a subject as a row of `MAP_SIZE` numbers, NaN where there is none."""
+    """Return the map of a subject as a row of `MAP_SIZE` numbers, NaN where there is none.
+
+    Parameters
+    ----------
+    seen : SeenSubject or None
+        What :func:`see_subject` returned of the picture.
+    """
     if seen is None:
         return np.full(MAP_SIZE, np.nan, dtype=np.float32)
     height, width = seen.is_subject.shape
@@ -154,6 +160,11 @@ def score_maps(rows: np.ndarray) -> np.ndarray:
     """Return the score of each of `MAP_WORDS` for each map, (n, n_words) float32 in [0, 1].
 
     At least 0.5 means yes; NaN where a picture has no subject.
+
+    Parameters
+    ----------
+    rows : array of shape (n, MAP_SIZE)
+        Maps of subjects, as :func:`map_subject` returns them.
     """
     is_known, rows, cells = _read_rows(rows)
     lent = LENT * rows[:, 6 : 6 + len(COLOURS)]
@@ -179,7 +190,13 @@ def score_maps(rows: np.ndarray) -> np.ndarray:
 
 
 def measure_maps(rows: np.ndarray) -> np.ndarray:
-    """Return each of `MEASURES` for each map, (n, n_measures) float32; NaN without a subject."""
+    """Return each of `MEASURES` for each map, (n, n_measures) float32; NaN without a subject.
+
+    Parameters
+    ----------
+    rows : array of shape (n, MAP_SIZE)
+        Maps of subjects, as :func:`map_subject` returns them.
+    """
     is_known, rows, cells = _read_rows(rows)
     lent = LENT * rows[:, 6 : 6 + len(COLOURS)]
     whole, shares, _ = _share_parts(cells)
@@ -198,7 +215,13 @@ def measure_maps(rows: np.ndarray) -> np.ndarray:
 
 
 def around_maps(rows: np.ndarray) -> np.ndarray:
-    """Return the share of each colour around the subject of each map, (n, 11) float32."""
+    """Return the share of each colour around the subject of each map, (n, 11) float32.
+
+    Parameters
+    ----------
+    rows : array of shape (n, MAP_SIZE)
+        Maps of subjects, as :func:`map_subject` returns them.
+    """
     return np.asarray(rows, dtype=np.float32)[:, 6 : 6 + len(COLOURS)]
 
 

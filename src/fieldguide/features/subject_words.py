@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.colour_names import COLOURS, NO_NAME, name_colours, name_grounds
 from fieldguide.features.properties import shrink_picture
 from fieldguide.features.subject_finder import Subject
@@ -132,6 +132,12 @@ def measure_colours(image: np.ndarray, subject: Subject) -> np.ndarray:
     """Return how much of the subject has each of the `COLOURS`, (11,) in [0, 1].
 
     That is its share in the subject, less what surroundings may have lent. NaN without a subject.
+
+    Parameters
+    ----------
+    image : uint8 array of shape (height, width, 3)
+    subject : Subject
+        Of the same picture.
     """
     seen = see_subject(image, subject)
     if seen is None:
@@ -187,7 +193,14 @@ def rank_colours(shares: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def see_subject(image: np.ndarray, subject: Subject) -> SeenSubject | None:
-    """Return the pixels of the subject of a small copy; None where there is nothing to see."""
+    """Return the pixels of the subject of a small copy; None where there is nothing to see.
+
+    Parameters
+    ----------
+    image : uint8 array of shape (height, width, 3)
+    subject : Subject
+        Of the same picture.
+    """
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or not image.size:
         raise InvalidArgument(
             "image must be a uint8 array of shape (height, width, 3) with at least one pixel; "

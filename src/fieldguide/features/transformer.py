@@ -106,7 +106,6 @@ def map_batches(
 ) -> np.ndarray:
     """Return the rows that ``process`` makes of a list of undecoded images, in order."""
     batches = _batched(_sources(X), batch_size)
-    n_jobs = 1 if n_jobs is None else n_jobs
     parts = list(map_in_order(process, batches, n_jobs=n_jobs))
     if not parts:
         raise UnreadableImageError("There is no image to describe; give at least one.")

@@ -34,7 +34,7 @@ from importlib.resources import files
 import numpy as np
 from scipy.sparse import csr_array
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 N_CLASSES = 1000
 YES = 0.5

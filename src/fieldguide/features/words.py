@@ -27,7 +27,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.own_words import (
     OWN_SOURCES,
     correct_words,
@@ -277,7 +278,10 @@ class WordModel:
             "surroundings": SURROUNDING_NAMES,
             "picture": PROPERTY_NAMES,
         }
-        is_known = all(name in measured.get(source, (name,)) for name, source in said)
+        words = (*values.get("names", ()), *values.get("sources", ()), *values.get("common", ()))
+        is_known = all(isinstance(word, str) for word in words) and all(
+            name in measured.get(source, (name,)) for name, source in said
+        )
         if values.get("format") != _FORMAT or not is_known:
             raise InvalidArgument(
                 "These words were stored by another version with another vocabulary; "

@@ -6,7 +6,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.bag_of_words import PATCH_PX, BagOfWords
 
 PAPER, INK, FADED, RULE = "#f7f1e3", "#2e2a25", "#8a7f70", "#c9bda6"
@@ -106,6 +107,13 @@ def pick_words(bag: BagOfWords, n: int) -> list[int]:
     The patches of such a word are clear and alike, and its edges fill many of the 128 numbers: most
     words are one straight edge. Among the 4 n best, or the half of all, each next is the farthest
     from those taken already.
+
+    Parameters
+    ----------
+    bag : BagOfWords
+        Fitted.
+    n : int
+        How many words.
     """
     patches = bag.patches_.astype(np.float32).mean(axis=-1).reshape(bag.n_words, -1, PATCH_PX**2)
     patches -= patches.mean(axis=-1, keepdims=True)

@@ -1,7 +1,64 @@
 """The guide: everything that is known of a collection, in one folder."""
 
-from fieldguide.guide.answer import Answer
+from fieldguide.guide.answer import Answer, AnswerBranch, NamedKind, Neighbour, ShownWord
+from fieldguide.guide.edited import EditedCatalogue, Overlay
+from fieldguide.guide.edits.editor import Edits
+from fieldguide.guide.edits.records import Edit
 from fieldguide.guide.guide import Guide
-from fieldguide.guide.views import Branch, Kind, Specimen, Unreadable, Word
+from fieldguide.guide.measure import Measured
+from fieldguide.guide.originals import Original
+from fieldguide.guide.pairs import KindPair
+from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.views import (
+    Branch,
+    Couplet,
+    CoupletWords,
+    Exemplar,
+    Facet,
+    Find,
+    FoundSubject,
+    KeyPath,
+    Kind,
+    PathStep,
+    QueryResult,
+    SideWords,
+    Specimen,
+    Term,
+    Unreadable,
+    VisualWord,
+    Word,
+)
 
-__all__ = ["Answer", "Branch", "Guide", "Kind", "Specimen", "Unreadable", "Word"]
+__all__ = [
+    "Answer",
+    "AnswerBranch",
+    "Branch",
+    "Couplet",
+    "CoupletWords",
+    "Edit",
+    "EditedCatalogue",
+    "Edits",
+    "Exemplar",
+    "Facet",
+    "Find",
+    "FoundSubject",
+    "Guide",
+    "KeyPath",
+    "Kind",
+    "KindPair",
+    "Measured",
+    "NamedKind",
+    "Neighbour",
+    "Original",
+    "Overlay",
+    "PathStep",
+    "QueryResult",
+    "ShownWord",
+    "SideWords",
+    "Sighting",
+    "Specimen",
+    "Term",
+    "Unreadable",
+    "VisualWord",
+    "Word",
+]

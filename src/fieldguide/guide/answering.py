@@ -35,7 +35,7 @@ def answer_sighting(guide: "Guide", sighting: Sighting) -> Answer:
     return Answer(
         merge_kinds(guide, sighting)[:N_KINDS],
         AnswerBranch(branch, guide.sentence(branch)),
-        word_sighting(guide, sighting),
+        find_words(guide, sighting),
         tuple(Neighbour(s.id, s.path, s.kind) for s in guide.specimens(nearest)),
         path=follow_key(guide, sighting) if guide.couplets else None,
         none_of_these=bool(sighting.kinds) and sighting.is_stranger,
@@ -91,7 +91,8 @@ def follow_key(guide: "Guide", sighting: Sighting) -> KeyPath:
         couplet, side = couplets[step.node], "plus" if step.margin > 0 else "minus"
         kinds = (couplet.minus, couplet.both, couplet.plus)
         words = (
-            tuple(word.name for word in said.words) for said in guide.word_couplet(couplet.number)
+            tuple(word.name for word in said.words)
+            for said in guide.describe_couplet(couplet.number)
         )
         steps.append(PathStep(couplet.number, side, step.margin, step.probability, *kinds, *words))
     return KeyPath(
@@ -111,7 +112,7 @@ def place_row(guide: "Guide", nearest: np.ndarray) -> int:
     return int(max(agreed, key=lambda b: guide.branches[b].depth))
 
 
-def word_sighting(guide: "Guide", sighting: Sighting) -> tuple[ShownWord, ...]:
+def find_words(guide: "Guide", sighting: Sighting) -> tuple[ShownWord, ...]:
     """Return the words that a new image shows, surest first, those of the picture itself last."""
     model, scores = sighting.models.word_model, sighting.word_scores
     is_picture = np.array([s in WordModel.AROUND for s in model.sources_], dtype=bool)

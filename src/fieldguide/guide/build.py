@@ -19,6 +19,7 @@ from fieldguide.guide.chapters import list_chapters
 from fieldguide.guide.editions import check_folder
 from fieldguide.guide.key_choice import check_key
 from fieldguide.guide.rows import AUTO
+from fieldguide.guide.step_clock import StepClock
 from fieldguide.guide.trees import TREES
 from fieldguide.guide.workspace import Progress, Settings, open_workspace
 
@@ -28,7 +29,8 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     started = time.monotonic()
     check_settings(settings)
     check_target(collection, out)
-    with open_workspace(collection, out, settings, progress) as work:
+    clock = StepClock(progress)
+    with open_workspace(collection, out, settings, clock) as work:
         took: dict[str, float] = {}
         for chapter in list_chapters():
             begun = time.monotonic()
@@ -36,6 +38,7 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
             took[chapter.NAME] = round(time.monotonic() - begun, 1)
         work.info |= {
             "chapter_seconds": took,
+            "step_seconds": clock.stop(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": _versions(),
             "seconds": round(time.monotonic() - started, 1),

@@ -10,10 +10,10 @@ from fieldguide.guide.naming import display_name
 from fieldguide.guide.views import Kind
 
 if TYPE_CHECKING:
-    from fieldguide.guide.guide import Guide
+    from fieldguide.guide.contents import GuideContents
 
 
-def find_kind(guide: "Guide", by_name: Mapping[str, Kind], name: str) -> str:
+def find_kind(guide: "GuideContents", by_name: Mapping[str, Kind], name: str) -> str:
     """Return the name of a kind from how a person may write it: "Crocodile head"."""
     if name in by_name:
         return by_name[name].name
@@ -37,7 +37,7 @@ def find_kind(guide: "Guide", by_name: Mapping[str, Kind], name: str) -> str:
     raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
 
 
-def find_branch(guide: "Guide", name: str) -> int:
+def find_branch(guide: "GuideContents", name: str) -> int:
     """Return a branch by its number, its page, its words or its whole sentence.
 
     ``"7"``, ``"branch/7.html"``, ``"bird"`` and ``"animal > bird"`` may all be the same one.

@@ -7,18 +7,21 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
+from fieldguide._files import open_regular
 from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide.dates import DateRange
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.naming import show_kinds
+from fieldguide.guide.validation import UnsoundError, check_schema, check_tables
 from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
 
 MILLION = 1_000_000
@@ -56,6 +59,22 @@ _LATER = {
     "taken": "specimen INTEGER PRIMARY KEY, date TEXT, latitude REAL, longitude REAL, caption TEXT",
     "owner": "specimen INTEGER PRIMARY KEY, caption TEXT NOT NULL, words TEXT NOT NULL",
 }
+_STATEMENTS = {
+    statement.split()[2]: statement
+    for statement in (
+        *filter(str.strip, _SCHEMA.split(";")),
+        *(f"CREATE TABLE {table} ({columns})" for table, columns in _LATER.items()),
+    )
+}
+# What earlier versions wrote otherwise: their measurements are taken over by the next build.
+_EARLIER = (
+    "CREATE INDEX shows_attribute ON shows (attribute)",
+    """CREATE TABLE branch (
+        id INTEGER PRIMARY KEY, parent INTEGER, depth INTEGER NOT NULL, words TEXT NOT NULL,
+        count INTEGER NOT NULL, here INTEGER NOT NULL, sure REAL NOT NULL, exemplars TEXT NOT NULL,
+        kinds TEXT NOT NULL, last INTEGER NOT NULL
+    )""",
+)
 
 
 def write_catalogue(
@@ -94,15 +113,30 @@ class Catalogue:
     """A catalogue opened for reading. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        try:
+        self._path = path
+        self._lock = threading.Lock()
+        with self._explained():
+            os.close(open_regular(path))
             address = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
             self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
-            self._lock = threading.Lock()
+            check_schema(self._db, _STATEMENTS, _EARLIER)
             self._db.execute("SELECT COUNT(*) FROM specimen").fetchone()
             self._add_later()
-        except sqlite3.Error as error:
+
+    def check(self, info: dict[str, Any]) -> None:
+        """Refuse a catalogue with a value that no version writes; ``info`` is guide.json."""
+        with self._explained(), self._lock:
+            check_tables(self._db, info)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn whatever is wrong with the file into one sentence."""
+        try:
+            yield
+        except (sqlite3.Error, OSError, UnicodeDecodeError, UnsoundError) as error:
+            why = " ".join((getattr(error, "strerror", None) or str(error)).split())[:300]
             raise GuideError(
-                f"The catalogue {str(path)!r} cannot be read ({error}); build the guide again."
+                f"The catalogue {str(self._path)!r} cannot be read ({why}); build the guide again."
             ) from None
 
     def _add_later(self) -> None:
@@ -179,7 +213,7 @@ class Catalogue:
                     picture=large,
                     branch=row[7],
                     answer=row[8],
-                    sure=row[9],
+                    confidence=row[9],
                     date=row[10],
                     latitude=row[11],
                     longitude=row[12],
@@ -308,6 +342,10 @@ class Catalogue:
         )
         return {name: _parse(ids) for name, ids in self._all(query)}
 
+    def kind_names(self) -> frozenset[str]:
+        """Return the names of the kinds."""
+        return frozenset(name for (name,) in self._all("SELECT name FROM kind"))
+
     def kind_columns(self) -> dict[str, np.ndarray]:
         """Return the specimens of each kind."""
         query = "SELECT kind, group_concat(id) FROM specimen WHERE kind IS NOT NULL GROUP BY kind"
@@ -378,11 +416,11 @@ class Catalogue:
         """Let go of the file."""
         self._db.close()
 
-    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple]:
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
                 return self._db.execute(query, list(values)).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise GuideError(
                 f"The catalogue is damaged ({error}); build the guide again."
             ) from None
@@ -397,13 +435,13 @@ def _parse(joined: str | None, dtype: Any = np.int64) -> np.ndarray:
     return np.fromstring(joined, dtype=dtype, sep=",") if joined else np.empty(0, dtype=dtype)
 
 
-def _branch_row(b: Branch) -> tuple:
-    figures = (b.is_likeness, b.count, b.here, b.truth, b.stability)
+def _branch_row(b: Branch) -> tuple[Any, ...]:
+    figures = (b.is_likeness, b.count, b.n_direct, b.truth, b.stability)
     lists = (_dump(b.exemplars), _dump(b.kinds))
     return (b.id, b.parent, b.depth, _dump(b.words), *figures, *lists)
 
 
-def _kind_row(k: Kind) -> tuple:
+def _kind_row(k: Kind) -> tuple[Any, ...]:
     words = _dump([[w.name, w.share, w.elsewhere] for w in k.words])
     lists = (_dump(k.look_alikes), _dump(k.branches))
     return (k.name, k.slug, k.count, _dump(k.exemplars), words, k.recall, *lists)

@@ -123,7 +123,7 @@ def compare_trees(
     return pairs, sorted(moves, key=lambda move: (-len(move.rows), move.first, move.second))
 
 
-def word_comparison(first: "Guide", second: "Guide", comparison: Comparison) -> str:
+def describe_comparison(first: "Guide", second: "Guide", comparison: Comparison) -> str:
     """Say in one or two sentences how far two trees agree."""
     n_shared = len(comparison.shared)
     n_paired = sum(None not in (pair.first, pair.second) for pair in comparison.pairs) - 1

@@ -43,6 +43,8 @@ class Earlier:
                 return cls(None, {})
             folder = files.find_edition(out, info)
             catalogue = Catalogue(folder / files.CATALOGUE)
+            if info["format"] == files.FORMAT:
+                catalogue.check(info)
             n = info["n_specimens"]
             features = {name: files.read_features(folder, name, n) for name in info["features"]}
         except GuideError:

@@ -219,7 +219,7 @@ class EditedCatalogue(Catalogue):
         """Return the specimens whose kinds the key doubts, as they are now, and how sure it is."""
         raw = self.plain.specimens(range(len(self._labels)))
         found = [
-            (s.id, int((s.sure or 0) * MILLION))
+            (s.id, int((s.confidence or 0) * MILLION))
             for s in raw
             if s.answer is not None and self._labels[s.id] is not None and self._present[s.id]
             if self.overlay.kind(s.answer) != self._labels[s.id]
@@ -306,7 +306,7 @@ class EditedCatalogue(Catalogue):
         return tuple(self._edit_branch(b, count, here, inside[b.id]) for b in self._tree)
 
     def _edit_branch(
-        self, branch: Branch, count: np.ndarray, here: np.ndarray, inside: Counter[str]
+        self, branch: Branch, count: np.ndarray, direct: np.ndarray, inside: Counter[str]
     ) -> Branch:
         names = [e.value for e in self._branch_edits.get(branch.id, ()) if e.verb == "rename"]
         words = tuple(self.overlay.word_names.get(word, word) for word in branch.words)
@@ -320,7 +320,7 @@ class EditedCatalogue(Catalogue):
             children=tuple(b for b in branch.children if b not in self.overlay.hidden and count[b]),
             words=(names[-1],) if names else words,
             count=int(count[branch.id]),
-            here=int(here[branch.id]),
+            n_direct=int(direct[branch.id]),
             exemplars=arrange_exemplars(chosen, members, hand, max(len(chosen), len(pinned))),
             kinds=tuple(sorted(inside.items(), key=lambda pair: (-pair[1], pair[0]))),
         )

@@ -14,19 +14,19 @@ Whatever is deleted stands on a list of names that we wrote: the contents.json o
 the journal of the build. Other files in the folder of a guide, at any level, are never touched.
 """
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fieldguide._files import encode_json, remove_listed, sync
+from fieldguide._files import encode_json, parse_json, read_regular, remove_listed, sync
 from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.journal import FILE_NAME, Journal, is_journal
 from fieldguide.guide.measure import picture_names
 from fieldguide.guide.shelf import PART_NAMES, Shelf
+from fieldguide.guide.validation import UnsoundError, check_files
 
 CONTENTS = "contents.json"
 _MADE_BY = "fieldguide"
@@ -41,6 +41,12 @@ def check_folder(out: Path) -> None:
         raise GuideError(f"{str(out)!r} is a file; choose a folder for the guide.")
     if not out.exists() or not any(out.iterdir()):
         return
+    try:
+        check_files(out)
+    except UnsoundError as error:
+        raise GuideError(
+            f"A guide cannot be written to {str(out)!r}: {error}; choose another folder."
+        ) from None
     info = _read_object(out / files.INFO)
     version = info.get("format")
     if isinstance(version, int) and version > files.FORMAT:
@@ -195,7 +201,7 @@ def _list_pictures(root: Path, number: int) -> set[str]:
 def _read_object(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file; {} where there is none."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        value = parse_json(read_regular(path))
+    except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

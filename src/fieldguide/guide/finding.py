@@ -13,15 +13,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.guide.catalogue import MILLION, Catalogue
 from fieldguide.guide.dates import read_date
 from fieldguide.guide.query import Piece, parse_query, write_term
 from fieldguide.guide.spelling import count_slips, most_slips, plain, singulars, split_words
-from fieldguide.guide.views import Facet, Find, Found, Specimen, Term
+from fieldguide.guide.views import Facet, Find, QueryResult, Specimen, Term
 
 _AND = ("and", "&", "+")
 _DOUBT = ("doubt", "doubts", "doubted", "doubtful")
@@ -75,7 +77,7 @@ class Finder:
     ) -> None:
         self._catalogue = catalogue
         self._excluded = [*excluded]
-        self._scored: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
+        self._scored: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]] = {}
         self._names = [_describe("word", *each) for each in words]
         self._names += [_describe("kind", *each) for each in kinds]
         self._spelled: dict[str, list[_Name]] = defaultdict(list)
@@ -85,7 +87,7 @@ class Finder:
             for part in frozenset().union(*name.parts):
                 self._with_part[part].append(name)
 
-    def find(self, query: str, limit: int | None = 60, start: int = 0) -> Found:
+    def find(self, query: str, limit: int | None = 60, start: int = 0) -> QueryResult:
         """Return the specimens that fit a query, best first; see :meth:`Guide.find`."""
         check_number("find", "limit", _MOST if limit is None else limit, 1, _MOST, integer=True)
         check_number("find", "start", start, 0, _MOST, integer=True)
@@ -99,7 +101,7 @@ class Finder:
                 self._catalogue.specimens(shown), scores[start:end], strict=True
             )
         )
-        return Found(query, terms, len(ids), start, finds)
+        return QueryResult(query, terms, len(ids), start, finds)
 
     def narrow(self, query: str | None = None, *, word: str = "") -> tuple[Facet, ...]:
         """Return the words and kinds that some finds of a query have; see :meth:`Guide.narrow`."""
@@ -364,7 +366,7 @@ def _has(names: Iterable[_Name], form: str) -> bool:
     return any(name.form == form for name in names)
 
 
-def _meaning(term: Term) -> tuple:
+def _meaning(term: Term) -> tuple[Any, ...]:
     text = "" if term.words or term.kinds else term.text
     other = term.how if term.how in ("file", "date", "doubt") else ""
     return (term.excludes, term.words, term.kinds, other, "" if other == "doubt" else text)

@@ -20,17 +20,18 @@ editions.py says how they come and go. Guides of format 1 had the files of the e
 itself, and models in other forms: the next build takes over their measurements.
 """
 
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from reprlib import repr as shorten
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from fieldguide._files import encode_json
-from fieldguide.errors import GuideError
+from fieldguide._files import encode_json, open_regular, parse_json, read_regular
+from fieldguide.errors import GuideError, OtherFormError
+from fieldguide.guide.validation import UnsoundError, check_earlier, check_files, check_info
 
 Model = TypeVar("Model")
 
@@ -103,12 +104,20 @@ def read_model(
     """Return what ``make`` makes of the arrays and settings of a model; ``what`` names it."""
     path = folder / f"{name}.safetensors"
     try:
-        settings = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        return make(load_file(path), settings)
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
+        os.close(open_regular(path))
+        return make(load_file(path), parse_json(read_regular(folder / f"{name}.json")))
+    except OtherFormError as error:
         raise GuideError(
-            f"The {what} {str(path)!r} cannot be read ({str(error).rstrip('.')}); build the guide "
-            "again."
+            f"The file {str(path)!r} with the {what} was written by another version "
+            f"({str(error).rstrip('.')}); run the same 'fieldguide build' again: the images are "
+            "not measured again."
+        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # what reads a chapter raises nearly anything on a damaged file
+        reason = " ".join(str(error).split()).rstrip(".")[:300] or type(error).__name__
+        raise GuideError(
+            f"The {what} {str(path)!r} cannot be read ({reason}); build the guide again."
         ) from None
 
 
@@ -129,7 +138,8 @@ def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
             f"{folder}'."
         )
     try:
-        info = json.loads((folder / INFO).read_text(encoding="utf-8"))
+        check_files(folder)
+        info = parse_json(read_regular(folder / INFO))
         version = info["format"]
     except FileNotFoundError:
         if (folder / "build.journal").exists():
@@ -138,20 +148,31 @@ def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
                 "again and it goes on where it stopped."
             ) from None
         raise GuideError(f"{str(folder)!r} is not a guide: it has no {INFO}.") from None
-    except (OSError, ValueError, TypeError, KeyError):
+    except UnsoundError as error:
+        raise GuideError(f"The guide {str(folder)!r} cannot be opened: {error}.") from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise GuideError(f"{INFO} of {str(folder)!r} cannot be read ({why}).") from None
+    except (ValueError, TypeError, KeyError):
         raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.") from None
-    if version in range(1, FORMAT) and not older:
+    if type(version) is int and version in range(1, FORMAT) and not older:
         raise GuideError(
             f"The guide {str(folder)!r} was built by an earlier version; run the same 'fieldguide "
             "build' again: the images are not measured again."
         )
-    if version not in range(1, FORMAT + 1):
+    if type(version) is not int or version not in range(1, FORMAT + 1):
         raise GuideError(
-            f"The guide {str(folder)!r} has format {version!r} and this version reads {FORMAT}; "
-            "use the version that wrote it, or build another guide of the images."
+            f"The guide {str(folder)!r} has format {shorten(version)} and this version reads "
+            f"{FORMAT}; use the version that wrote it, or build another guide of the images."
         )
-    if version > 1 and not (isinstance(info.get("edition"), int) and info["edition"] > 0):
-        raise GuideError(f"{INFO} of {str(folder)!r} is damaged; build the guide again.")
+    try:
+        (check_info if version == FORMAT else check_earlier)(info)
+        if version > 1:
+            check_files(folder, find_edition(folder, info))
+    except UnsoundError as error:
+        raise GuideError(
+            f"The guide {str(folder)!r} is damaged ({error}); build it again."
+        ) from None
     return info
 
 
@@ -164,16 +185,19 @@ def stamp_info(folder: Path) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_ino, status.st_size
 
 
-def read_features(folder: Path, name: str, n_rows: int) -> np.ndarray:
-    """Memory-map a feature matrix and check that it has a row per specimen."""
+def read_features(folder: Path, name: str, n_rows: int, n_columns: int | None = None) -> np.ndarray:
+    """Memory-map a feature matrix; it must have a row per specimen, and so many columns."""
     path = folder / feature_file(name)
     try:
+        os.close(open_regular(path))
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # NumPy raises nearly anything on a damaged header
+        reason = " ".join(str(error).split())[:200]
         raise GuideError(
-            f"{str(path)!r} cannot be read ({error}); build the guide again."
+            f"{str(path)!r} cannot be read ({reason}); build the guide again."
         ) from None
-    if array.ndim != 2 or len(array) != n_rows or array.dtype != np.float32:
+    fits = array.ndim == 2 and len(array) == n_rows and array.dtype == np.float32
+    if not fits or n_columns not in (None, array.shape[1]):
         raise GuideError(f"{str(path)!r} does not fit the catalogue; build the guide again.")
     return array
 
@@ -181,7 +205,7 @@ def read_features(folder: Path, name: str, n_rows: int) -> np.ndarray:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object that a JSON file of a guide holds."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(read_regular(path))
     except (OSError, ValueError) as error:
         raise GuideError(
             f"{str(path)!r} cannot be read ({error}); build the guide again."

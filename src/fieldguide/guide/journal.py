@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fieldguide._files import is_disk_full
 from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.validation import UnsoundError, check_journal
 
 FILE_NAME = "build.journal"
 _SUFFIXES = ("-wal", "-shm", "-journal")  # of the files that SQLite keeps beside it
@@ -40,6 +42,10 @@ CREATE TABLE IF NOT EXISTS kept (
 CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY);
 """
+_STATEMENTS = {
+    statement.split()[5]: statement.replace("IF NOT EXISTS ", "")
+    for statement in filter(str.strip, _SCHEMA.split(";"))
+}
 _MEASURED = ("measured", "taken", "settings", "kept")
 
 
@@ -75,15 +81,26 @@ class Journal:
         self.path = folder / FILE_NAME
         try:
             self._open(settings)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
+        except (sqlite3.DatabaseError, UnicodeDecodeError, UnsoundError) as error:
+            if "locked" in str(error):
+                raise GuideError(
+                    f"Another build is writing to {str(folder)!r}; wait for it, or stop it first."
+                ) from None
+            self._check_writable()
+            if is_disk_full(error) or "disk I/O" in str(error):
                 raise
-            raise GuideError(
-                f"Another build is writing to {str(folder)!r}; wait for it, or stop it first."
-            ) from None
-        except sqlite3.DatabaseError:  # damaged, or not ours: what it held is measured again
-            self._set_aside()
+            self._set_aside()  # damaged, or not ours: what it held is measured again
             self._open(settings)
+
+    def _check_writable(self) -> None:
+        """Say why nothing can be written to the folder, of which SQLite says little."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644))
+        except OSError as error:
+            raise GuideError(
+                f"A guide cannot be written to {str(self.path.parent)!r} ({error.strerror}); "
+                "choose another folder with --out."
+            ) from None
 
     def _open(self, settings: str) -> None:
         self._db = sqlite3.connect(self.path, timeout=0.2, isolation_level=None)
@@ -94,6 +111,7 @@ class Journal:
             for statement in _SCHEMA.split(";"):
                 self._db.execute(statement)
             self._db.execute("COMMIT")
+            check_journal(self._db, _STATEMENTS)
             self._check_settings(settings)
         except BaseException:
             self._db.close()

@@ -17,7 +17,7 @@ from fieldguide.guide.key_choice import AUTO, KEYS, fit_key, make_key, read_spec
 from fieldguide.guide.key_growth import grow_key, save_plan
 from fieldguide.guide.tree_evidence import MEASURED, WRITTEN
 from fieldguide.guide.workspace import Workspace
-from fieldguide.identify import Choice, HeldOut
+from fieldguide.identify import Choice, HeldOut, OperatingPoint
 from fieldguide.metrics import measure_reliability
 
 NAME = "key"
@@ -29,7 +29,7 @@ class Answers(NamedTuple):
 
     key: Any  # None with fewer than two kinds
     kinds: list[str | None]
-    sure: list[float | None]
+    confidence: list[float | None]
     judges: HeldOut | None = None  # whose answers are asked whether labels are right
 
 
@@ -99,14 +99,14 @@ def train_key(
     key = choice.key
     held_out = key.held_out_
     if held_out is not None:
-        told = zip(labelled[held_out.rows], held_out.answer, held_out.sure, strict=True)
+        told = zip(labelled[held_out.rows], held_out.answer, held_out.confidence, strict=True)
         for i, answer, probability in told:
-            said.kinds[i], said.sure[i] = str(key.classes_[answer]), float(probability)
+            said.kinds[i], said.confidence[i] = str(key.classes_[answer]), float(probability)
     unlabelled = np.setdiff1d(np.arange(n), labelled)
     if len(unlabelled):
         probability = key.predict_proba(X[unlabelled])
         for i, row in zip(unlabelled, probability, strict=True):
-            said.kinds[i], said.sure[i] = str(key.classes_[row.argmax()]), float(row.max())
+            said.kinds[i], said.confidence[i] = str(key.classes_[row.argmax()]), float(row.max())
     return choice, said._replace(key=key, judges=choice.flat or held_out)
 
 
@@ -126,15 +126,19 @@ def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[
     """Return what *About* tells of a key: what was tried, what it costs, how sure it may be."""
     told: dict[str, Any] = {
         "tried": [
-            {"name": each.name, "way": each.way, "points": [p._asdict() for p in each.points]}
+            {
+                "name": each.name,
+                "way": each.mean_path,
+                "points": [_describe_point(point) for point in each.points],
+            }
             for each in choice.tried
         ],
-        "point": None if choice.point is None else choice.point._asdict(),
+        "point": None if choice.point is None else _describe_point(choice.point),
         "counted": "functions" if choice.key.kernel == "linear" else "kernel values",
     }
     asked = [
         (sure, answer == kind)
-        for kind, answer, sure in zip(kinds, said.kinds, said.sure, strict=True)
+        for kind, answer, sure in zip(kinds, said.kinds, said.confidence, strict=True)
         if kind is not None and sure is not None
     ]
     if asked:
@@ -142,6 +146,18 @@ def tell_choice(choice: Choice, kinds: list[str | None], said: Answers) -> dict[
         told["calibration_error"] = reliability.error
         told["reliability"] = np.stack(reliability, axis=1).tolist()
     return told
+
+
+def _describe_point(point: OperatingPoint) -> dict[str, float | None]:
+    """Return a point as guide.json has it."""
+    return {
+        "tolerance": point.tolerance,
+        "evaluations": point.evaluations,
+        "share": point.relative_cost,
+        "accuracy": point.accuracy,
+        "gain": point.gain,
+        "doubt": point.standard_error,
+    }
 
 
 def open_familiarity(edition: Path, n_specimens: int) -> Familiarity | None:

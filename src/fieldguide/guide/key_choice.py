@@ -2,7 +2,7 @@
 
 ``auto`` tries a few and takes one by what held-out specimens say
 (:mod:`fieldguide.identify.auto_key`). A key by name may have parameters, as of its class:
-``relaxed:rho=0.9,C=10``.
+``relaxed:rho=0.9,C=10``; those of its search as ``relaxed:search__tolerance=2``.
 """
 
 from inspect import signature
@@ -22,6 +22,7 @@ from fieldguide.identify import (
     OneVsAllClassifier,
     OneVsOneClassifier,
     RelaxedHierarchyClassifier,
+    Shortlist,
     choose_key,
     tell_points,
 )
@@ -42,7 +43,8 @@ KERNELS = (
     "exponential_chi2",
 )
 KEY_C = 1.0  # best of 0.1, 0.3, 1, 3 on Caltech-101 and CUB-200 photographs, held out
-_OWN = ("n_jobs", "random_state", "kernel", "words")  # that a guide says by itself
+# That a guide says by itself, or that no file can hold.
+_OWN = ("n_jobs", "random_state", "kernel", "words", "node_classifier")
 _WORDS = {"none": None, "true": True, "false": False}
 
 
@@ -77,26 +79,27 @@ def list_parameters(name: str) -> list[str]:
     """Return the parameters that a key of a guide may be given."""
     if name == AUTO:
         return ["C", "gamma"]
-    return [p for p in signature(KEYS[name].__init__).parameters if p not in ("self", *_OWN)]
+    own = [p for p in signature(KEYS[name].__init__).parameters if p not in ("self", *_OWN)]
+    return own + [f"search__{p}" for p in Shortlist().get_params() if "search" in own]
 
 
 def check_key(settings: Settings) -> None:
     """Refuse a key that cannot be, before anything is measured."""
     spec = read_spec(settings.key)
     check_choice("a guide", "kernel", settings.kernel, KERNELS)
-    for option, value in (("--key-cost", settings.key_cost), ("--key-loss", settings.key_loss)):
+    for option, value in (("key_cost", settings.key_cost), ("key_loss", settings.key_loss)):
         if value is not None and not 0 <= value <= 1:
-            raise GuideError(f"{option} is a share from 0 to 1; got {value:g}.")
+            raise GuideError(f"`{option}` is a share from 0 to 1; got {value:g}.")
     if settings.key_cost is not None and settings.key_loss is not None:
-        raise GuideError("--key-cost and --key-loss say the same in two ways; give one of them.")
-    if _limits(settings) and spec.name != AUTO and "max_loss" not in list_parameters(spec.name):
+        raise GuideError("`key_cost` and `key_loss` say the same in two ways; give one of them.")
+    if _limits(settings) and spec.name != AUTO and "search" not in list_parameters(spec.name):
         raise GuideError(
-            f"--key-cost and --key-loss go with a key that has a list to shorten: auto or a tree; "
+            f"`key_cost` and `key_loss` go with a key that has a list to shorten: auto or a tree; "
             f"{spec.name!r} asks every function it has."
         )
     if settings.key_words and spec.name not in WORDED:
         raise GuideError(
-            f"--key-words goes with a key whose splits are chosen among several: auto or relaxed; "
+            f"`key_words` goes with a key whose splits are chosen among several: auto or relaxed; "
             f"got {spec.name!r}."
         )
     if spec.name != AUTO:
@@ -106,8 +109,14 @@ def check_key(settings: Settings) -> None:
 def make_key(settings: Settings) -> Any:
     """Return the key that is asked for by name, not fitted."""
     spec = read_spec(settings.key)
-    given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
-    return KEYS[spec.name](**given, n_jobs=settings.n_jobs, random_state=settings.seed)
+    key = KEYS[spec.name](
+        C=KEY_C, kernel=settings.kernel, n_jobs=settings.n_jobs, random_state=settings.seed
+    )
+    limits = {f"search__{name}": value for name, value in _limits(settings).items()}
+    try:
+        return key.set_params(**limits, **spec.parameters)
+    except ValueError as error:  # settings of another search than the one that is asked for
+        raise GuideError(f"The key {settings.key!r} cannot be made: {error}") from error
 
 
 def fit_key(

@@ -29,7 +29,7 @@ class Grown(NamedTuple):
 
     key: AttentionTreeClassifier
     kinds: list[str | None]
-    sure: list[float | None]
+    confidence: list[float | None]
 
 
 class CannotGrow(Exception):
@@ -96,7 +96,7 @@ def _grow(work: Workspace, asked: Any) -> Grown:
     held_out = key.hold_out_kinds(X[new], y_new)
     key.add_kind(X[new], y_new)
     if held_out is not None:
-        for i, answer, sure in zip(new, held_out.answer, held_out.sure, strict=True):
+        for i, answer, sure in zip(new, held_out.answer, held_out.confidence, strict=True):
             said[i] = str(key.classes_[answer]), float(sure)
     key.renumber_rows(np.searchsorted(labelled, np.concatenate([old, new])))
     work.progress(STEP, 1, 1)
@@ -162,7 +162,7 @@ def _keep_answers(work: Workspace, n: int) -> list[tuple[str | None, float | Non
     said: list[tuple[str | None, float | None]] = [(None, None)] * n
     for each in work.earlier.specimens():
         if each.path in place:
-            said[place[each.path]] = each.answer, each.sure
+            said[place[each.path]] = each.answer, each.confidence
     return said
 
 

@@ -57,6 +57,12 @@ class Likeness:
     near: np.ndarray  # (n, k), the nearest specimens of each
     names: Names
 
+    def find_near_without_kind(self) -> np.ndarray:
+        """Return ``near`` of the specimens that have no kind, -1 for the others: what a kind
+        shows, and where it sits, is found from all of its pictures already."""
+        has_kind = np.array([kind is not None for kind in self.names.kinds], dtype=bool)
+        return np.where(has_kind[:, None], -1, self.near)
+
 
 @dataclass(frozen=True)
 class _Group:

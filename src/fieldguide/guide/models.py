@@ -1,7 +1,7 @@
 """The models of a guide, each read from its folder when it is first needed."""
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,25 +10,36 @@ import numpy as np
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
-from fieldguide.features import FeatureStack, WordModel
+from fieldguide.features import MAP_SIZE, FeatureStack, WordModel
 from fieldguide.features.network import Network
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
-from fieldguide.guide.rows import SAID, open_rows, open_stack
+from fieldguide.guide.rows import SAID, count_columns, open_rows, open_stack
 from fieldguide.guide.words import open_words
 
 Value = TypeVar("Value")
 
 
 class Models:
-    """What a guide needs to say something of a new image; ``folder`` is that of its edition."""
+    """What a guide needs to say something of a new image.
 
-    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+    Parameters
+    ----------
+    folder : Path
+        Of the edition.
+    about : dict
+        guide.json.
+    kinds : frozenset of str
+        Of the catalogue: models speak of no others.
+    """
+
+    def __init__(self, folder: Path, about: dict[str, Any], kinds: frozenset[str]) -> None:
         self._folder = folder
         self._about = about
+        self._kinds = kinds
         self._embedder: str | None = None
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
@@ -40,7 +51,7 @@ class Models:
             self._words = names, hidden
             self._kept.clear()
 
-    def use_embedder(self, path: str | os.PathLike) -> None:
+    def use_embedder(self, path: str | os.PathLike[str]) -> None:
         """Say where the ONNX file is that the guide was built with."""
         self._embedder = os.fspath(path)
         self.__dict__.pop("network", None)
@@ -81,7 +92,13 @@ class Models:
     @cached_property
     def subjects(self) -> np.ndarray:
         """Box and confidence of each specimen's subject, (n_specimens, 5)."""
-        return files.read_features(self._folder, "subjects", self._about["n_specimens"])
+        found = self._read("subjects", 5)
+        if not np.isfinite(found).all():
+            raise GuideError(
+                f"The subjects of the guide {str(self._folder)!r} hold NaN or infinity; build the "
+                "guide again."
+            )
+        return found
 
     @cached_property
     def familiarity(self) -> Familiarity | None:
@@ -100,7 +117,7 @@ class Models:
         look."""
         if "maps" not in self._about["features"]:
             return None
-        return files.read_features(self._folder, "maps", self._about["n_specimens"])
+        return self._read("maps", MAP_SIZE)
 
     @cached_property
     def said(self) -> np.ndarray | None:
@@ -108,7 +125,7 @@ class Models:
         looks make of its classes, or the logits of the first. None where it has no classes."""
         for name in (SAID, "logits"):
             if name in self._about["features"]:
-                return files.read_features(self._folder, name, self._about["n_specimens"])
+                return self._read(name)
         return None
 
     @cached_property
@@ -133,7 +150,9 @@ class Models:
         if name not in OPTIONAL:
             return None
         if name not in self._parts:
-            self._parts[name] = load_chapter(name).open_part(self._folder, self._about)
+            opened = load_chapter(name).open_part(self._folder, self._about)
+            self._check_kinds(name, getattr(opened, "kinds", ()))
+            self._parts[name] = opened
         part = self._parts[name]
         if any(self._words) and hasattr(part, "reword"):
             return self.keep(f"{name} reworded", lambda: part.reword(*self._words))
@@ -142,7 +161,7 @@ class Models:
     @cached_property
     def attributes(self) -> np.ndarray:
         """How far each specimen shows each word, (n_specimens, n_words)."""
-        return files.read_features(self._folder, "attributes", self._about["n_specimens"])
+        return self._read("attributes", self._about.get("n_words"))
 
     @cached_property
     def word_model(self) -> WordModel:
@@ -152,4 +171,23 @@ class Models:
     @cached_property
     def key(self) -> Any:
         """The key; None with fewer than two kinds."""
-        return open_key(self._folder)
+        key = open_key(self._folder)
+        self._check_kinds("key", () if key is None else key.classes_.tolist())
+        if key is not None and key.n_features_in_ != count_columns(self._folder, self._about):
+            raise GuideError(
+                f"The key of the guide {str(self._folder)!r} does not fit its features; build the "
+                "guide again."
+            )
+        return key
+
+    def _read(self, name: str, n_columns: int | None = None) -> np.ndarray:
+        return files.read_features(self._folder, name, self._about["n_specimens"], n_columns)
+
+    def _check_kinds(self, what: str, names: Iterable[Any]) -> None:
+        """Refuse a model that speaks of kinds which the catalogue does not know."""
+        unknown = [name for name in names if name not in self._kinds]
+        if unknown:
+            raise GuideError(
+                f"The {what} of the guide {str(self._folder)!r} speaks of {unknown[0]!r:.80}, "
+                "which is no kind of it; build the guide again."
+            )

@@ -12,7 +12,7 @@ from fieldguide.guide.models import Models
 from fieldguide.guide.views import Kind, Specimen
 
 if TYPE_CHECKING:
-    from fieldguide.guide.guide import Guide
+    from fieldguide.guide.contents import GuideContents
 
 N_BORDER = 8
 _CERTAIN = 0.95  # probability from which on an answer is not in doubt
@@ -33,7 +33,7 @@ class KindPair:
     parts: dict[str, Any] = field(default_factory=dict, metadata=PAGE_ONLY)
 
 
-def compare_kinds(guide: "Guide", models: Models, kind: Kind, other: Kind) -> KindPair:
+def compare_kinds(guide: "GuideContents", models: Models, kind: Kind, other: Kind) -> KindPair:
     """Return two kinds side by side."""
     own, others = (guide.specimens(guide.members(kind=each.name)) for each in (kind, other))
     said = {name: models.part(name) for name in OPTIONAL}
@@ -60,7 +60,11 @@ def find_border(sides: Sequence[tuple[Sequence[Specimen], str]]) -> tuple[int, .
     for own, other in sides:
         for each in own:
             if each.answer == other:
-                taken.append((-(each.sure or 0.0), each.id))
-            elif each.answer == each.kind and each.sure is not None and each.sure < _CERTAIN:
-                doubtful.append((each.sure, each.id))
+                taken.append((-(each.confidence or 0.0), each.id))
+            elif (
+                each.answer == each.kind
+                and each.confidence is not None
+                and each.confidence < _CERTAIN
+            ):
+                doubtful.append((each.confidence, each.id))
     return tuple([i for _, i in (*sorted(taken), *sorted(doubtful))][:N_BORDER])

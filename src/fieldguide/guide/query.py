@@ -9,7 +9,7 @@ a backslash stands before a quote or another backslash.
 import re
 from dataclasses import dataclass
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 MOST_LETTERS = 500
 MOST_WORDS = 40

@@ -115,7 +115,7 @@ def _list_specimens(
             json.dumps(record.keywords, ensure_ascii=False),
             int(described.labels[i]),
             said.kinds[i],
-            said.sure[i],
+            said.confidence[i],
             float(typical[i]),
         )
         for i, record in enumerate(table.records)

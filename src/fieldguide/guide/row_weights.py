@@ -61,13 +61,26 @@ def choose_weight(X: np.ndarray, part: slice, before: float, y: np.ndarray, *, s
     return max(WEIGHTS, key=count_right)  # the first, and smallest, of equals
 
 
-def draw_labelled(kinds: Sequence[str | None], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return specimens of the larger kinds, as many of each, and the numbers of their kinds."""
+def draw_labelled(
+    kinds: Sequence[str | None],
+    seed: int,
+    *,
+    least: int = LEAST_PER_KIND,
+    n_kinds: int | None = None,
+    n_each: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return specimens of kinds with at least so many, and the numbers of their kinds.
+
+    Of all such kinds or of ``n_kinds``, which are drawn; up to ``n_each`` specimens of each, by
+    default as many of each as come to ``MOST_ROWS`` together.
+    """
     rng = np.random.default_rng(seed)
-    large = [np.array(own) for own in group_kinds(kinds).values() if len(own) >= LEAST_PER_KIND]
+    large = [np.array(own) for own in group_kinds(kinds).values() if len(own) >= least]
     if not large:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    each = max(LEAST_PER_KIND, MOST_ROWS // len(large))
+    if n_kinds is not None:
+        large = [large[k] for k in np.sort(rng.permutation(len(large))[:n_kinds])]
+    each = n_each or max(least, MOST_ROWS // len(large))
     drawn = [np.sort(rng.permutation(own)[:each]) for own in large]
     y = np.repeat(np.arange(len(drawn)), [len(own) for own in drawn])
     return np.concatenate(drawn), y

@@ -25,14 +25,13 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.errors import GuideError, UnreadableImageError
+from fieldguide.errors import GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.features import (
     MAP_SIZE,
     SUBJECT_NAMES,
     SURROUNDING_NAMES,
     FeatureStack,
     Looks,
-    TooFewWindows,
     map_subject,
     say_of_both,
     score_subject,
@@ -47,7 +46,7 @@ from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
 from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import group_kinds, normalise_rows
+from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import OneVsAllClassifier
 
@@ -159,7 +158,14 @@ def gather_rows(work: Workspace) -> Rows:
 def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
     """Return the features that tell the kinds apart, why, in one sentence, and what was learnt."""
     table: Table = work.built[specimens.NAME]
-    sample = _draw_sample(table.kinds, work.seed)
+    sample, of_kind = draw_labelled(
+        table.kinds,
+        work.seed,
+        least=_LEAST_PER_KIND,
+        n_kinds=_KINDS_TRIED,
+        n_each=_PER_KIND_TRIED,
+    )
+    sample = np.sort(sample) if len(np.unique(of_kind)) > 1 else sample[:0]
     has_map = work.network.stride_px is not None
     if not len(sample) and not has_map:
         return DEEP, "The collection has too few labels to compare features by.", None
@@ -275,9 +281,18 @@ def save_stack(stack: FeatureStack, draft: files.NewFiles) -> None:
 
 def open_rows(edition: Path, about: dict[str, Any]) -> np.ndarray:
     """Return the rows of all specimens."""
-    if _is_stacked(about):
-        return files.read_features(edition, "rows", about["n_specimens"])
-    return normalise_rows(files.read_features(edition, "embedding", about["n_specimens"]))
+    rows = _map_rows(edition, about)
+    return rows if _is_stacked(about) else normalise_rows(rows)
+
+
+def count_columns(edition: Path, about: dict[str, Any]) -> int:
+    """Return how many columns the rows have, without reading them."""
+    return _map_rows(edition, about).shape[1]
+
+
+def _map_rows(edition: Path, about: dict[str, Any]) -> np.ndarray:
+    name = "rows" if _is_stacked(about) else "embedding"
+    return files.read_features(edition, name, about["n_specimens"])
 
 
 def open_stack(edition: Path, about: dict[str, Any]) -> FeatureStack | None:
@@ -317,8 +332,8 @@ def _follow_landmarks(stack: FeatureStack, work: Workspace) -> None:
     """Give the landmarks of an earlier stack the numbers that their specimens have now, or −1."""
     place = {record.path: i for i, record in enumerate(work.built[specimens.NAME].records)}
     now = np.array([place.get(each.path, -1) for each in work.earlier.specimens()], dtype=np.int64)
-    is_known = (stack.places_ >= 0) & (stack.places_ < len(now))
-    stack.places_ = np.where(is_known, now[np.where(is_known, stack.places_, 0)], -1)
+    is_known = (stack.landmark_rows_ >= 0) & (stack.landmark_rows_ < len(now))
+    stack.landmark_rows_ = np.where(is_known, now[np.where(is_known, stack.landmark_rows_, 0)], -1)
 
 
 def _to_state(stack: FeatureStack) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -392,17 +407,6 @@ def _shrink(image: Image.Image) -> Image.Image:
 
 def _new_stack(parts: str, work: Workspace) -> FeatureStack:
     return FeatureStack(parts, n_jobs=work.n_jobs, random_state=work.seed)
-
-
-def _draw_sample(kinds: Sequence[str | None], seed: int) -> np.ndarray:
-    """Return specimens of a few kinds, as many of each as there are up to a limit."""
-    rng = np.random.default_rng(seed)
-    large = [rows for rows in group_kinds(kinds).values() if len(rows) >= _LEAST_PER_KIND]
-    if len(large) < 2:
-        return np.empty(0, dtype=np.int64)
-    chosen = np.sort(rng.permutation(len(large))[:_KINDS_TRIED])
-    parts = [rng.permutation(large[k])[:_PER_KIND_TRIED] for k in chosen]
-    return np.sort(np.concatenate(parts))
 
 
 def _judge(X: np.ndarray, y: np.ndarray) -> float:

@@ -5,14 +5,24 @@ never written again with another one's content: editions share them, and a brows
 """
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+from PIL import Image
+
+from fieldguide.errors import GuideError
+
 # Where pictures are written before they get their name; more threads wait for their turn.
 PART_NAMES = tuple(f"parts/{number}" for number in range(64))
+_ADDRESS = re.compile(
+    r"pictures/(?:([0-9a-f]{2})/\1[0-9a-f]{22}\.[sl]\.jpg|[a-z]{1,20}/[0-9a-f]{32}\.[a-z]{3,4})"
+)
+_FORMATS = ("JPEG", "PNG")
+_MOST_PX = 8192  # on the longer side; ours are far smaller
 
 
 class Shelf:
@@ -72,3 +82,52 @@ def has_content(path: Path) -> bool:
         return path.stat().st_size > 0 and path.is_file()
     except OSError:
         return False
+
+
+def is_address(address: object) -> bool:
+    """Whether a text is an address that pictures of a guide have.
+
+    >>> is_address(f"pictures/0a/0a{'1' * 22}.s.jpg"), is_address("pictures/../guide.json")
+    (True, False)
+    """
+    return isinstance(address, str) and _ADDRESS.fullmatch(address) is not None
+
+
+def find_picture(root: Path, address: str) -> Path | None:
+    """Return where a picture of the guide in ``root`` is; None where there is none.
+
+    It is a plain file at an address of ours: no link below the folder of the guide is followed.
+    """
+    if not is_address(address):
+        return None
+    place = os.path.join(os.path.realpath(root), address)
+    try:
+        is_there = os.path.realpath(place) == place and os.path.isfile(place)
+    except OSError:
+        return None
+    return Path(place) if is_there else None
+
+
+def open_picture(root: Path, address: str, *, at_most_px: int | None = None) -> Image.Image:
+    """Return a picture of the guide in ``root``, decoded; GuideError where it cannot be used.
+
+    ``at_most_px`` makes a larger one smaller, and decodes little more than that.
+    """
+    try:
+        found = find_picture(root, address)
+        if found is None:
+            raise OSError("it is missing, or no plain file of the guide")
+        with Image.open(found, formats=_FORMATS) as image:
+            if max(image.size) > _MOST_PX:
+                raise OSError(f"it claims to have {image.width} × {image.height} pixels")
+            if at_most_px is not None:
+                image.draft("YCbCr", (at_most_px, at_most_px))
+            image.load()
+            if at_most_px is not None:
+                image.thumbnail((at_most_px, at_most_px), Image.Resampling.BILINEAR)
+            return image
+    except Exception as error:  # decoders raise nearly anything on a damaged file
+        raise GuideError(
+            f"The picture {address!r} of the guide cannot be used ({error}); delete it and build "
+            "the guide again, which makes it anew."
+        ) from None

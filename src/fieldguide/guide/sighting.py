@@ -38,6 +38,12 @@ class Sighting:
 
     Make one with :meth:`Guide.look`.
 
+    Parameters
+    ----------
+    source : path, bytes, array or Pillow image
+    models : Models
+        Of the guide.
+
     Attributes
     ----------
     image : PIL.Image.Image

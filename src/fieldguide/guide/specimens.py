@@ -62,8 +62,8 @@ def store(work: Workspace, table: Table) -> None:
     work.built[NAME] = table
     save_owned(work.collection, table.item_rows, work.draft)
     work.info |= {
-        "title": (work.settings.title or work.collection.name).encode("utf-8", "replace").decode(),
-        "source": work.collection.name,
+        "title": _to_text(work.settings.title or work.collection.name),
+        "source": _to_text(work.collection.name),
         "seed": work.seed,
         "embedder": work.network.name,
         "fingerprint": _fingerprint(table),
@@ -78,6 +78,11 @@ def store(work: Workspace, table: Table) -> None:
     }
     if table.n_excluded:
         work.info["n_excluded"] = table.n_excluded
+
+
+def _to_text(text: str) -> str:
+    """Return a text as a file can hold it."""
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def tell_update(work: Workspace, table: Table) -> dict[str, int] | None:

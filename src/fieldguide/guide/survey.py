@@ -55,7 +55,7 @@ class Named(NamedTuple):
 COLUMNS = Named._fields
 
 
-def list_shots(places: Sequence[str | os.PathLike]) -> list[Shot]:
+def list_shots(places: Sequence[str | os.PathLike[str]]) -> list[Shot]:
     """Return the pictures among files and in folders, those of each folder by their path.
 
     A picture that is named twice is listed once.
@@ -94,7 +94,7 @@ def survey(
     shots : sequence of Shot
         From :func:`list_shots`.
     target : Path
-    n_jobs : int
+    n_jobs : int, optional
         Threads; -1 is all cores. The table does not depend on it.
     progress : callable, optional
         Called with (what is being done, how many are done, how many there are).
@@ -179,7 +179,7 @@ class _Kept:
             if not head and not lines:  # an empty file
                 return []
             raise FieldguideError(
-                f"{str(self.path)!r} is no survey that was stopped; move it away, or give --csv "
+                f"{str(self.path)!r} is no survey that was stopped; move it away, or give `csv` "
                 "another name."
             )
         if _parse(head) != self._head:  # of another guide, or of this one before it was built again

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from fieldguide.guide.found_kinds import are_found
 
 if TYPE_CHECKING:
-    from fieldguide.guide.guide import Guide
+    from fieldguide.guide.contents import GuideContents
 
 
 def count(n: int, one: str, many: str = "") -> str:
@@ -19,7 +19,7 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def tell_summary(guide: "Guide") -> str:
+def tell_summary(guide: "GuideContents") -> str:
     """Return what the collection is and holds."""
     sentence = count(guide.n_shown, "specimen")
     if guide.kinds_are_found:

@@ -1,8 +1,11 @@
-"""One tree of many samples: each specimen goes where most of them put it.
+"""One tree of many samples: each specimen goes where most of them put it and what looks like it.
 
 Two branches of two samples are the same where the first words on the way to them are: *animal ›
 bird* is *animal › bird*, whoever else is in it. Each specimen begins at the root and goes on to
 the branch that most samples put it in, as long as no more of them leave it where it is.
+
+The nearest specimens of one have a say: what samples say of them, on average, counts as much as
+what they say of itself. A picture of which the words are unsure goes with those that look like it.
 """
 
 from collections import Counter
@@ -15,7 +18,9 @@ from fieldguide.describe import DescribedTree
 Way = tuple[str, ...]  # the first word of each branch from the root on
 
 
-def find_consensus(trees: Sequence[DescribedTree], least: int) -> DescribedTree:
+def find_consensus(
+    trees: Sequence[DescribedTree], least: int, near: np.ndarray | None = None
+) -> DescribedTree:
     """Return the tree that most of ``trees`` agree on.
 
     Parameters
@@ -24,6 +29,8 @@ def find_consensus(trees: Sequence[DescribedTree], least: int) -> DescribedTree:
         Of the same specimens.
     least : int
         Specimens of a branch.
+    near : ndarray of shape (n, k), optional
+        The nearest specimens of each, which have a say in where it goes; -1 for none.
     """
     n = len(trees[0].labels)
     votes: dict[Way, np.ndarray] = {}  # of each branch: how many trees have each specimen in it
@@ -37,6 +44,10 @@ def find_consensus(trees: Sequence[DescribedTree], least: int) -> DescribedTree:
             stays.setdefault(way, np.zeros(n, dtype=np.int32))[here] += 1
             for k in range(len(way) + 1):
                 votes.setdefault(way[:k], np.zeros(n, dtype=np.int32))[here] += 1
+    if near is not None and near.shape[1]:
+        votes, stays = (
+            {way: _add_near(said, near) for way, said in some.items()} for some in (votes, stays)
+        )
     parent: list[int] = []
     words: list[tuple[str, ...]] = []
     labels = np.zeros(n, dtype=np.int64)
@@ -58,6 +69,13 @@ def find_consensus(trees: Sequence[DescribedTree], least: int) -> DescribedTree:
 
     write((), np.arange(n), -1)
     return DescribedTree(np.array(parent), tuple(words), np.ones(len(parent)), labels)
+
+
+def _add_near(said: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Return k times the votes of each specimen, and one time those of its k nearest."""
+    padded = np.append(said, 0)  # at -1
+    total: np.ndarray = near.shape[1] * said + padded[near].sum(axis=1, dtype=said.dtype)
+    return total
 
 
 def find_ways(tree: DescribedTree) -> list[Way]:

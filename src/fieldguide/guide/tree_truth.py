@@ -6,7 +6,8 @@ of outlines that are found, and a person who looks does not always see what was 
 
 First what does not fit a name leaves its branch and goes one up: kinds, and pictures without a
 kind, that show it less often than not, and of the others as few as bring the name to its floor. A
-name that is still below it is not shown.
+name that is still below it is not shown. Then what was left above a branch, and looks like what is
+in it, goes there, as long as the name stays as true as it must be.
 """
 
 from collections.abc import Sequence
@@ -16,12 +17,14 @@ import numpy as np
 
 from fieldguide.describe import DescribedTree
 from fieldguide.features.vocabulary import YES
+from fieldguide.guide.summaries import list_children
 from fieldguide.guide.tree_evidence import Evidence
 from fieldguide.metrics import ancestor_matrix
 
 MIN_TRUTH = 0.8  # of a name
 MIN_SEEN_TRUTH = 0.9  # of a name with a word of what is seen
 _LEAST_KEPT = 0.5  # share of a branch that must stay in it
+_MOST_NEAR = 0.6  # share of its nearest that draws a specimen into a branch, as it does a new image
 
 
 def judge_words(described: DescribedTree, evidence: Evidence) -> np.ndarray:
@@ -69,6 +72,40 @@ def tighten(
         stays &= means >= YES
         if counts[stays].sum() >= max(least, _LEAST_KEPT * len(rows)):
             labels[rows[~stays[unit]]] = described.parent[v]
+    found = replace(described, labels=labels)
+    return replace(found, truth=judge_words(found, evidence))
+
+
+def join_alike(described: DescribedTree, evidence: Evidence, near: np.ndarray) -> DescribedTree:
+    """Return the tree with specimens that sit above the branch of most of their nearest in it.
+
+    Of those that one branch draws, the ones that fit its name best go first, as many as leave the
+    name true enough; from there they may go on.
+
+    Parameters
+    ----------
+    described : DescribedTree
+    evidence : Evidence
+    near : ndarray of shape (n, k)
+        The nearest specimens of each, -1 for none.
+    """
+    is_above = ancestor_matrix(described.parent) > 0
+    labels = described.labels.copy()
+    for v, children in enumerate(list_children(described.parent)):
+        rows = np.flatnonzero(labels == v)
+        if not (children and len(rows) and near.shape[1]):
+            continue
+        at = np.where(near[rows] >= 0, labels[near[rows]], 0)
+        held = np.stack([is_above[at, child].mean(axis=1) for child in children])
+        drawn = np.where(held.max(axis=0) >= _MOST_NEAR, held.argmax(axis=0), -1)
+        for j, child in enumerate(children):
+            scores = _score_name(evidence, described.words[child])
+            floor = _find_floor(described.words[child], evidence)
+            spare = np.nansum(scores[is_above[labels, child]] - floor)
+            going = rows[(drawn == j) & ~np.isnan(scores[rows])]
+            going = going[np.argsort(-scores[going], kind="stable")]
+            is_true = spare + np.cumsum(scores[going] - floor) >= 0
+            labels[going[np.logical_and.accumulate(is_true)]] = child
     found = replace(described, labels=labels)
     return replace(found, truth=judge_words(found, evidence))
 

@@ -35,7 +35,7 @@ from fieldguide.guide.summaries import list_children
 from fieldguide.guide.tree_consensus import find_consensus
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import STEP, find_stability, make_model, sample_tree
-from fieldguide.guide.tree_truth import MIN_TRUTH, find_doubtful, judge_words, tighten
+from fieldguide.guide.tree_truth import MIN_TRUTH, find_doubtful, join_alike, tighten
 from fieldguide.guide.workspace import Progress, Workspace
 from fieldguide.metrics import ancestor_matrix, locality, purity
 
@@ -116,17 +116,24 @@ def grow_tree(
 
 
 def grow_by(
-    grow: Callable[[Evidence], "WordTree"], evidence: Evidence, likeness: Likeness, seed: int
+    grow: Callable[[Evidence, np.ndarray], "WordTree"],
+    evidence: Evidence,
+    likeness: Likeness,
+    seed: int,
 ) -> GrownTree:
     """Return the tree of specimens from trees in words that ``grow`` makes of some of them.
 
-    Whatever makes them, they are joined, judged and gone on with by the same rules.
+    Whatever makes them, they are joined, judged and gone on with by the same rules. ``grow`` is
+    given the evidence of some specimens, and which of them look like each.
     """
     n = len(likeness.X)
+    near = likeness.find_near_without_kind()
 
     def grow_some(rows_of: np.ndarray, columns: np.ndarray) -> WordTree:
         if len(columns):
-            return grow(evidence.take(rows_of, columns))
+            place = np.full(n + 1, -1)  # the last one is that of none
+            place[rows_of] = np.arange(len(rows_of))
+            return grow(evidence.take(rows_of, columns), place[near[rows_of]])
         alone = np.zeros(len(rows_of), dtype=np.int64)
         root = DescribedTree(np.array([-1]), ((),), np.ones(1), alone)
         return WordTree(root, np.full(1, np.nan), {})
@@ -145,7 +152,7 @@ def grow_by(
     described = tighten(described, evidence, likeness.names.kinds, find_least(n))
     is_kept = ~find_doubtful(described, evidence) & (count_below(described) >= find_least(n))
     described, stability = fold(described, stability, is_kept)
-    described = replace(described, truth=judge_words(described, evidence))
+    described = join_alike(described, evidence, near)
     tree_all, is_like = add_likeness(described, likeness, find_least(n), seed)
     stable = np.full(len(is_like), np.nan)
     stable[~is_like] = stability
@@ -173,8 +180,11 @@ class _Grower:
     progress: Progress
     work: MutableMapping[str, bytes] | None
 
-    def grow(self, evidence: Evidence) -> WordTree:
-        """Return the tree of all rows of ``evidence`` by all of its words."""
+    def grow(self, evidence: Evidence, near: np.ndarray) -> WordTree:
+        """Return the tree of all rows of ``evidence`` by all of its words.
+
+        ``near`` holds the rows that look like each, -1 for none.
+        """
         n = len(evidence.joined)
         if self.method == "agglomerative":
             described = cluster(evidence, self.least)
@@ -188,7 +198,7 @@ class _Grower:
         sample_tree(model, some.joined, (start.parent, start.labels), self.progress, self.work)
         samples = model.place(evidence.joined)  # alike specimens sit together
         told = [put_into_words(tree, at, evidence, self.least) for tree, at in samples]
-        described = find_consensus(told, self.least)
+        described = find_consensus(told, self.least, near)
         stability = find_stability(described.parent, described.labels[drawn], model.chains_)
         return WordTree(described, stability, _word_run(model, start))
 

@@ -25,7 +25,7 @@ class Specimen:
     picture: str  # the same file, or a larger one of ≤ 1024 px
     branch: int  # the branch of the tree where it sits
     answer: str | None  # the kind that the key gives it when it is held out, or None
-    sure: float | None  # the probability of that answer
+    confidence: float | None  # the probability of that answer
     date: str | None = None  # when it was taken, ISO 8601, by its EXIF
     latitude: float | None = None  # where, in degrees, north and east positive; both or neither
     longitude: float | None = None
@@ -44,7 +44,7 @@ class Branch:
     words: tuple[str, ...]  # what it adds to its parent; () for branch 0 alone
     is_likeness: bool  # no word divides further: it is named by what it holds
     count: int  # specimens here and below
-    here: int  # specimens that sit at this branch itself
+    n_direct: int  # specimens that sit at this branch itself
     truth: float  # how often its name is true of its specimens, estimated, 0 to 1
     stability: float | None  # how far the chains of samples agree on it, 0 to 1; None without
     exemplars: tuple[int, ...]  # specimen ids, most typical first
@@ -113,7 +113,7 @@ class Find:
 
 
 @dataclass(frozen=True)
-class Found:
+class QueryResult:
     """What fits a query."""
 
     query: str
@@ -192,7 +192,7 @@ class SideWords(NamedTuple):
     """What is said of one side of a couplet."""
 
     words: tuple[Word, ...] = ()  # that most of its specimens show and few of the other side's
-    but: tuple[str, ...] = ()  # kinds that go this way though the words do not say so
+    exceptions: tuple[str, ...] = ()  # kinds that go this way though the words do not say so
 
 
 class CoupletWords(NamedTuple):

@@ -16,6 +16,7 @@ from PIL import Image
 from fieldguide.features import BagOfWords, FeatureStack, pick_words
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
+from fieldguide.guide.validation.shapes import list_of, number, record, row_of, share, text, whole
 from fieldguide.guide.views import VisualWord
 from fieldguide.guide.workspace import Workspace
 
@@ -33,7 +34,7 @@ def build(work: Workspace) -> None:
     kinds = work.built[specimens.NAME].kinds
     bag: BagOfWords = stack.descriptors_["words"]
     histograms = stack.landmarks_["words"].rows[:, : bag.n_words]  # of the whole picture
-    homes = find_homes(histograms, [kinds[i] if i >= 0 else None for i in stack.places_])
+    homes = find_homes(histograms, [kinds[i] if i >= 0 else None for i in stack.landmark_rows_])
     entries: list[dict[str, Any]] = []
     for word in pick_words(bag, min(N_SHOWN, bag.n_words - 1)):
         patches = bag.patches_[word][: bag.n_patches_[word]]
@@ -53,8 +54,27 @@ def build(work: Workspace) -> None:
     work.pictures |= {entry["picture"] for entry in entries}
 
 
+_WRITTEN = record(
+    {
+        "words": list_of(
+            record(
+                {
+                    "number": whole(),
+                    "share": share(),
+                    "n_patches": whole(1, 1000),
+                    "kinds": list_of(row_of(text(), number(0)), 100),
+                    "picture": text(pattern=r"pictures/words/[0-9a-f]{32}\.png"),
+                }
+            ),
+            1000,
+        )
+    }
+)
+
+
 def read_visual_words(values: dict[str, Any]) -> tuple[VisualWord, ...]:
-    """Return the words from what was written; KeyError, ValueError, TypeError if damaged."""
+    """Return the words from what was written; UnsoundError if it is damaged."""
+    _WRITTEN(values, "")
     return tuple(
         VisualWord(
             int(entry["number"]),

@@ -85,7 +85,10 @@ def open_words(edition: Path) -> WordModel:
     path = edition / files.WORDS
     try:
         return WordModel.from_dict(files.read_json(path))
-    except (KeyError, ValueError, TypeError) as error:
+    except GuideError:
+        raise
+    except Exception as error:  # a damaged file may say anything
         raise GuideError(
-            f"The words {str(path)!r} cannot be read ({error}); build the guide again."
+            f"The words {str(path)!r} cannot be read ({str(error).rstrip('.')}); build the guide "
+            "again."
         ) from None

@@ -10,11 +10,12 @@ import math
 
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 
 LEVELS = 64
 WIDTH = 64
 _WIDTH = np.uint64(WIDTH)
+_WORST = np.int64(np.iinfo(np.int64).max)
 
 # Of log2(m) = s · Σ_k a_k s^2k with s = (m − 1) / (m + 1), for m in [√½, √2).
 _A = tuple(2 / math.log(2) / (2 * k + 1) for k in range(11))
@@ -94,9 +95,11 @@ def add_and_find(blocks, first, last, entries, starts, rows, amounts, sums, low,
         else:
             add_amounts(blocks[b], rows, amounts, own)
         own_low, own_high = low[b * WIDTH : (b + 1) * WIDTH], high[b * WIDTH : (b + 1) * WIDTH]
-        right[:] = 0
-        largest[:] = 0
-        for v in range(own_high.max(), own_low.min(), -1):
+        top, bottom = own_high[0], own_low[0]
+        for f in range(WIDTH):
+            right[f], largest[f] = 0, 0
+            top, bottom = max(top, own_high[f]), min(bottom, own_low[f])
+        for v in range(top, bottom, -1):
             at_level = own[v * WIDTH : (v + 1) * WIDTH]
             for f in range(WIDTH):
                 right[f] += at_level[f]
@@ -113,7 +116,7 @@ def add_and_find(blocks, first, last, entries, starts, rows, amounts, sums, low,
     return best, place, threshold
 
 
-@jit
+@inner_jit
 def add_amounts(block, rows, amounts, sums):
     """Add the amount of each row to the sum of its level in every column; O(rows × WIDTH)."""
     for r in range(len(rows)):
@@ -124,7 +127,7 @@ def add_amounts(block, rows, amounts, sums):
             sums[np.uint64(block[at + f]) * _WIDTH + f] += amount
 
 
-@jit
+@inner_jit
 def add_listed(entries, starts, rows, amounts, sums):
     """Add the amount of each row at the places listed for it; O(places)."""
     for r in range(len(rows)):
@@ -182,16 +185,20 @@ def find_split(blocks, first, last, group, weight, whole, low, high):
     the lowest level never move, which are most of them in a histogram of few words.
     """
     m = len(group)
-    total = whole.sum()
-    best, place, threshold = np.int64(np.iinfo(np.int64).max), -1, 0
+    best, place, threshold = _WORST, -1, 0
     start = np.empty(LEVELS + 1, dtype=np.int64)
     chosen, order = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     moved, moved_end = np.empty(m, dtype=np.int64), np.empty(LEVELS, dtype=np.int64)
     on_left, on_right, above = np.empty(m), np.empty(m), np.empty(LEVELS)
     term, right = np.empty(m, dtype=np.int64), np.empty(len(whole))
-    whole_term, own_term = np.empty((2, len(whole)), dtype=np.int64)
+    whole_term, own_term = (
+        np.empty(len(whole), dtype=np.int64),
+        np.empty(len(whole), dtype=np.int64),
+    )
+    total = 0.0
     for k in range(len(whole)):
         whole_term[k] = rank_entropy(whole[k])
+        total += whole[k]
     for b in range(first, last):
         for f in range(WIDTH):
             j = b * WIDTH + f
@@ -214,8 +221,10 @@ def find_split(blocks, first, last, group, weight, whole, low, high):
                 moved_end[v], above[v] = n_moved, so_far
             for e in range(n_moved):
                 term[e] = rank_entropy(on_left[e]) + rank_entropy(on_right[e])
-            own_term[:] = whole_term
-            known = whole_term.sum()
+            known = 0
+            for k in range(len(whole)):
+                own_term[k] = whole_term[k]
+                known += whole_term[k]
             own_best, own_threshold, e = best, -1, 0
             for v in range(high[j], low[j], -1):
                 while e < moved_end[v]:
@@ -232,7 +241,7 @@ def find_split(blocks, first, last, group, weight, whole, low, high):
     return best, place, threshold
 
 
-@jit
+@inner_jit
 def sort_by_level(block, column, low, chosen, order, start):
     """Write the rows above the lowest level in the order of their levels; O(m).
 

@@ -13,11 +13,10 @@ of an entry or class is put back when the row is done, so that a row costs what 
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba.core.options import DefaultOptions
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.identify.graph import MOST_LOGIT
 from fieldguide.svm._kernels import dot_single
 
@@ -29,7 +28,7 @@ _FAINT = 12.0  # log-probability below the largest from which on a class counts 
 _LOWEST = np.finfo(np.float32).min  # of scores; classes without a leaf have −∞
 _ABREAST = 6  # rows of a batch that go down together
 _FAST = {"reassoc", "contract", "nsz"}  # sums in any order, as those of dot_single
-_UNCOUNTED: dict[str, Any] = {"nogil": True}  # no counts of references to arrays
+_UNCOUNTED: dict[str, Any] = {}  # no counts of references to arrays
 if hasattr(DefaultOptions, "_nrt"):  # not a public option of numba: without it, all is slower
     _UNCOUNTED["_nrt"] = False
 
@@ -102,12 +101,12 @@ def _inner(function: Any) -> Any:
     It counts no references to arrays, and so can make none: measured, counting them took two
     fifths of a shortlist, since it cannot be left out around loops.
     """
-    return numba.njit(forceinline=True, **_UNCOUNTED)(function)
+    return inner_jit(function, forceinline=True, **_UNCOUNTED)
 
 
 def _apart(function: Any) -> Any:
     """As :func:`_inner`, but not into the caller: there the loop would not be vectorised."""
-    return numba.njit(fastmath=_FAST, **_UNCOUNTED)(function)
+    return inner_jit(function, fastmath=_FAST, **_UNCOUNTED)
 
 
 _dot = _apart(dot_single.py_func)  # the same sum
@@ -592,7 +591,7 @@ def _search_near(
     return n_found, n_known, total
 
 
-@jit
+@inner_jit
 def _allocate(links):
     n_nodes, n_entries = links.left.shape[0], links.left.shape[0] + links.leaf_class.shape[0]
     heap = _Heap(
@@ -763,7 +762,7 @@ def _sift_down(heap, size, at):
     heap.entries[at], heap.place[entry] = entry, at
 
 
-@jit
+@inner_jit
 def _grow(values, n):
     """Return an array with room for n values, at least twice as long when it must grow."""
     if n <= values.shape[0]:

@@ -29,8 +29,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.binning import Binned
 from fieldguide.identify.boosting import boost, gather, probability, split_classes
 from fieldguide.identify.node_cap import Branch, Rules, grow_within, walk
@@ -155,7 +156,6 @@ def grow_attention_tree(
     delta: float = 0.6,
     n_rounds: int = 50,
     gamma: float = 0.48,
-    link_scale: float = 1.0,
     max_depth: int = 30,
     min_samples: int = 2,
     max_kept: float = 0.9,
@@ -163,7 +163,7 @@ def grow_attention_tree(
     decide: Decide | None = None,
     n_candidates: int = 1,
     judge: Judge | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> AttentionTree:
     """Grow a tree, wave by wave.
 
@@ -182,8 +182,6 @@ def grow_attention_tree(
         In [0.5, 1]. The larger it is, the more rows go both ways; at 0.5 none does.
     n_rounds, gamma : int, float
         Stumps of a node, and the largest weighted error of one.
-    link_scale : float
-        p(+1) = 1 / (1 + exp(−link_scale · H)).
     max_depth : int
         Levels of inner nodes.
     min_samples : int
@@ -204,7 +202,7 @@ def grow_attention_tree(
         So many features that part the classes best are tried, each with its own super-classes and
         its own boosting; ``judge`` takes the problem of a node and the rows of the node, and the
         largest value wins, of equals the first. It is called from several threads.
-    n_jobs : int
+    n_jobs : int, optional
         Threads; the tree does not depend on it.
 
     Examples
@@ -217,7 +215,6 @@ def grow_attention_tree(
     """
     owner = "grow_attention_tree"
     check_number(owner, "delta", delta, 0.5, 1)
-    check_number(owner, "link_scale", link_scale, 1e-6, 1e6)
     check_number(owner, "max_depth", max_depth, 0, 2**31 - 1, integer=True)
     check_number(owner, "min_samples", min_samples, 1, 2**31 - 1, integer=True)
     check_number(owner, "max_kept", max_kept, 0, 1)
@@ -232,7 +229,7 @@ def grow_attention_tree(
         )
     own = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     grower = _Grower(
-        *(binned, index, n_classes, own, delta, n_rounds, gamma, link_scale),
+        *(binned, index, n_classes, own, delta, n_rounds, gamma),
         *(max_depth, min_samples, max_kept, decide, n_candidates if judge else 1, judge),
     )
     # Rows in the order of their classes stay so in every node, and splits are found sooner.
@@ -359,7 +356,6 @@ class _Grower(NamedTuple):
     delta: float
     n_rounds: int
     gamma: float
-    link_scale: float
     max_depth: int
     min_samples: int
     max_kept: float
@@ -381,7 +377,7 @@ class _Grower(NamedTuple):
         weight = np.bincount(self.class_of[part.rows], part.weight, self.n_classes)
         return set(np.flatnonzero(weight).tolist()), int(weight.argmax())
 
-    def split_all(self, wave: list[_Part], n_jobs: int) -> list[_Split | int]:
+    def split_all(self, wave: list[_Part], n_jobs: int | None) -> list[_Split | int]:
         """Return how each part is split, or why it is a leaf."""
         # A wave of few nodes leaves threads free for their features.
         split = partial(self.split, n_threads=max(1, effective_n_jobs(n_jobs) // len(wave)))
@@ -446,7 +442,7 @@ class _Grower(NamedTuple):
                 gamma=self.gamma,
                 n_jobs=n_threads,
             )
-            routed = route(probability(boosted.score, self.link_scale), self.delta)
+            routed = route(probability(boosted.score), self.delta)
             if (routed.labels > 0).any() and (routed.labels < 0).any():
                 n_stumps = len(boosted.stumps.alpha)
                 tried.append(_Attempt(routed, feature, threshold, n_stumps))

@@ -24,10 +24,10 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Part, State, pack, unpack
-from fieldguide.errors import FieldguideWarning
+from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (
     CAPPED,
@@ -51,6 +51,7 @@ from fieldguide.identify.routed_plan import (
     plant_trees,
     renumber,
 )
+from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import N_FOLDS, TreeKey, fit_node_scales
 from fieldguide.svm import (
     Functions,
@@ -79,40 +80,38 @@ class AttentionTreeClassifier(TreeKey):
         In [0.5, 1): how sure boosting must be of a row to send it one way. At 0.5 no row goes both
         ways; the larger it is, the more do, and the larger the tree.
     n_rounds : int
-        Stumps of a node.
+        Boosting rounds at each node; each adds a decision stump.
     max_depth : int
-        Levels of inner nodes.
+        Largest number of inner nodes on the way to a leaf.
     max_error : float
-        Largest weighted error of a stump, γ of the paper; boosting ends before a worse one.
+        Largest weighted error of a stump, γ of the paper. Boosting stops before a worse one.
     min_samples : int
-        A node with fewer rows is a leaf.
+        A node with fewer rows becomes a leaf.
     max_kept : float
         In [0, 1]: a node is a leaf when each of its children would keep more than this share of its
         rows. Without this rule, 1, a tree whose ``delta`` is near 1 sends nearly all rows both ways
         and hardly gets on.
-    link_scale : float
-        p(+1) = 1 / (1 + exp(−link_scale · H)) of the boosted score H: 1 is as printed, 2 the
-        logit that AdaBoost fits.
     route : {"boost", "svm"}
         Who says where the rows of a node go: the boosted classifier, as printed, or the node's
         SVM, with p(+1) = 1 / (1 + exp(−4 f)), so that training sees what testing sees.
     n_candidates : int
-        Features that part the classes best, each of which makes two super-classes; where there are
-        several, the one is kept whose SVM tells most about the class of rows it has not seen.
+        Number of splits of the classes that are tried at a node, each made from one of the features
+        that separate the classes best. The split whose SVM tells most about the classes of held-out
+        rows is kept.
     prune : float
-        Share of the rows that is kept from the growing; a node below which they are named no
-        better than by a leaf is cut off. 0 cuts nothing.
+        Share of the rows that is set aside while the tree grows. A subtree that names these rows no
+        better than a single leaf would is then replaced by a leaf. 0 turns pruning off.
     support_tolerance : float, optional
-        Of kernel nodes: how much held-out accuracy of a node may be given up for fewer support
-        vectors; by default every node has the same C.
+        With a kernel: held-out accuracy that a node may lose in exchange for fewer support vectors.
+        By default every node has the same C.
     max_columns : int, optional
-        Columns that boosting asks about, drawn at random; all by default. The SVMs see all.
+        Number of columns, drawn at random, that boosting may use; all by default. The SVMs use all
+        columns.
     max_nodes : int
-        The most nodes. A tree that would have more is grown again: rows go both ways in its first
-        parts only, level by level, as many as fit; and if a tree where none does is still too
-        large, some of its nodes are leaves. A warning says so.
-    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
-n_trees, n_jobs, random_state
+        Largest number of nodes. A tree that needs more is grown again, with rows going both ways in
+        as many of its first levels as fit; if it is still too large without any, some nodes become
+        leaves. A warning says so.
+    C, kernel, gamma, loss, tol, search, node_classifier, n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`. Boosting works on the columns of the rows for
         every kernel, so that "precomputed" is not possible. The second and later trees are grown
         on a random half of the columns each.
@@ -145,11 +144,11 @@ n_trees, n_jobs, random_state
         self,
         delta: float = 0.6,
         n_rounds: int = 50,
+        *,
         max_depth: int = 30,
         max_error: float = 0.48,
         min_samples: int = 2,
         max_kept: float = 0.9,
-        link_scale: float = 1.0,
         route: str = "boost",
         n_candidates: int = 1,
         prune: float = 0.0,
@@ -161,14 +160,10 @@ n_trees, n_jobs, random_state
         gamma: float | None = None,
         loss: str | None = None,
         tol: float = 1e-3,
-        search: str = "shortlist",
-        tolerance: float | str = "auto",
-        max_loss: float = 0.01,
-        max_cost: float | None = None,
-        max_classes: int = 16,
-        budget: int | None = None,
+        search: Search | str = "shortlist",
+        node_classifier: Any = None,
         n_trees: int = 1,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.delta = delta
@@ -177,7 +172,6 @@ n_trees, n_jobs, random_state
         self.max_error = max_error
         self.min_samples = min_samples
         self.max_kept = max_kept
-        self.link_scale = link_scale
         self.route = route
         self.n_candidates = n_candidates
         self.prune = prune
@@ -185,8 +179,16 @@ n_trees, n_jobs, random_state
         self.max_columns = max_columns
         self.max_nodes = max_nodes
         super().__init__(
-            *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
-            *(max_classes, budget, n_trees, n_jobs, random_state),
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            loss=loss,
+            tol=tol,
+            search=search,
+            node_classifier=node_classifier,
+            n_trees=n_trees,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
 
     _fitted: ClassVar = {
@@ -198,8 +200,14 @@ n_trees, n_jobs, random_state
             },
         ),
     }
-    _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept", "max_columns")
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept", "max_columns", "node_classifier")
     _grown: tuple[Any, np.ndarray, RoutedPlan]  # rows, their classes, the plan; for add_kind
+
+    @classmethod
+    def _update_parameters(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Leave out ``link_scale``, which only mattered to the growing."""
+        given.pop("link_scale", None)
+        return super()._update_parameters(given)
 
     def add_kind(self, X: Any, y: Any) -> Self:
         """Teach the fitted key new kinds without training it again.
@@ -224,7 +232,6 @@ n_trees, n_jobs, random_state
         >>> key.predict(np.eye(4)).tolist()
         ['a', 'b', 'c', 'd']
         """
-        check_is_fitted(self)
         old_X, old_index, plan = self._recall_training()
         X = self._read_rows(X)
         labels = self._read_new_labels(X, y)
@@ -366,6 +373,11 @@ n_trees, n_jobs, random_state
     def _recall_training(self) -> tuple[Any, np.ndarray, RoutedPlan]:
         """Return the training rows, their classes and the plan."""
         check_is_fitted(self)
+        if self.node_classifier is not None:
+            raise InvalidArgument(
+                f"{type(self).__name__} adds kinds with SVMs of its own, not with a "
+                "node_classifier; fit the key again with all rows."
+            )
         if not hasattr(self, "_grown"):
             raise InvalidArgument(
                 f"This {type(self).__name__} was opened from a file, which holds no training "
@@ -385,7 +397,6 @@ n_trees, n_jobs, random_state
         check_number(owner, "max_error", self.max_error, 0, 0.5)
         check_number(owner, "min_samples", self.min_samples, 1, 10**9, integer=True)
         check_number(owner, "max_kept", self.max_kept, 0, 1)
-        check_number(owner, "link_scale", self.link_scale, 1e-6, 1e6)
         check_choice(owner, "route", self.route, ("boost", "svm"))
         check_number(owner, "n_candidates", self.n_candidates, 1, 10**6, integer=True)
         check_number(owner, "prune", self.prune, 0, 0.9)
@@ -488,7 +499,6 @@ n_trees, n_jobs, random_state
             delta=self.delta,
             n_rounds=self.n_rounds,
             gamma=self.max_error,
-            link_scale=self.link_scale,
             max_depth=self.max_depth if max_depth is None else max_depth,
             min_samples=self.min_samples,
             max_kept=self.max_kept,

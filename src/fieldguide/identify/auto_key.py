@@ -15,6 +15,7 @@ is left at that, and otherwise its functions are trained and judged like the oth
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from fieldguide._check import check_seed
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
@@ -24,6 +25,7 @@ from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.operating_points import OperatingPoint, choose_point
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
+from fieldguide.identify.search_strategies import Shortlist
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import Problems
 
@@ -44,7 +46,7 @@ class Tried(NamedTuple):
 
     name: str  # of its class
     points: tuple[OperatingPoint, ...]  # (): not trained, because its way down was too long
-    way: float | None  # functions from its root to a leaf, on average; None for a flat key
+    mean_path: float | None  # functions from its root to a leaf, on average; None for a flat key
 
 
 class Choice(NamedTuple):
@@ -65,7 +67,7 @@ def choose_key(
     gamma: float | None = None,
     max_loss: float | None = None,
     max_cost: float | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     random_state: Any = 0,
     words: Any = None,
 ) -> Choice:
@@ -79,8 +81,8 @@ def choose_key(
         Of every key that is tried.
     max_loss, max_cost : float, optional
         What may be lost against one-vs-all, or spent, as of
-        :class:`~fieldguide.identify.RelaxedHierarchyClassifier`; by default half a point
-        of accuracy may be lost, or half a standard error of one-vs-all's own where that is more.
+        :class:`~fieldguide.identify.Shortlist`; by default half a point of accuracy may be lost, or
+        half a standard error of one-vs-all's own where that is more.
     words : array of shape (n_classes, n_words), optional
         Of the relaxed hierarchy.
 
@@ -99,10 +101,10 @@ def choose_key(
         "max_loss": MAX_LOSS if max_loss is None else max_loss,
         "max_cost": max_cost,
     }
-    of_trees = {**shared, **limits, "max_classes": _MAX_CLASSES}
+    search = Shortlist(**limits, max_classes=_MAX_CLASSES)
     flat = OneVsAllClassifier(**shared)
-    relaxed = RelaxedHierarchyClassifier(**of_trees, rho=_RHO, words=words)
-    attention = AttentionTreeClassifier(**of_trees, max_columns=_COLUMNS)
+    relaxed = RelaxedHierarchyClassifier(**shared, search=search, rho=_RHO, words=words)
+    attention = AttentionTreeClassifier(**shared, search=clone(search), max_columns=_COLUMNS)
     for key in (flat, relaxed, attention):
         key.check_arguments()
     rows, index = flat._read_training_rows(X, y)
@@ -122,7 +124,7 @@ def choose_key(
         error = np.sqrt(accuracy * (1 - accuracy) / len(flat.held_out_.rows))
         limits["max_loss"] = max(MAX_LOSS, MAX_ERRORS * float(error))
         for tree in (relaxed, attention):
-            tree.set_params(**limits)
+            tree.set_params(search__max_loss=limits["max_loss"])
     whole = float(flat.evaluations(rows[:1])[0])
     alone = OperatingPoint(None, whole, 1.0, flat.held_out_.accuracy, 0.0, 0.0)
     candidates: list[tuple[Key, OperatingPoint]] = [(flat, alone)]
@@ -157,7 +159,7 @@ def tell_points(key: Key) -> Choice:
     if not points:
         return Choice(key, None, ())
     taken = next(point for point in points if point.tolerance == key.tolerance_)
-    whole, accuracy = taken.evaluations / taken.share, taken.accuracy - taken.gain
+    whole, accuracy = taken.evaluations / taken.relative_cost, taken.accuracy - taken.gain
     alone = OperatingPoint(None, whole, 1.0, accuracy, 0.0, 0.0)
     flat = Tried(OneVsAllClassifier.__name__, (alone,), None)
     tree = Tried(type(key).__name__, tuple(points), points[0].evaluations)

@@ -33,7 +33,7 @@ class Binned(NamedTuple):
         return np.where(level > 0, self.cuts[feature, np.maximum(level, 1) - 1], -np.inf)
 
 
-def bin_features(X: Any, n_levels: int = MAX_LEVELS, *, n_jobs: int = 1) -> Binned:
+def bin_features(X: Any, n_levels: int = MAX_LEVELS, *, n_jobs: int | None = None) -> Binned:
     """Return the rows as levels.
 
     Parameters
@@ -42,7 +42,7 @@ def bin_features(X: Any, n_levels: int = MAX_LEVELS, *, n_jobs: int = 1) -> Binn
         Finite numbers.
     n_levels : int
         Most levels of a column, 2 to 64.
-    n_jobs : int
+    n_jobs : int, optional
         Threads.
 
     Examples
@@ -73,7 +73,7 @@ def bin_features(X: Any, n_levels: int = MAX_LEVELS, *, n_jobs: int = 1) -> Binn
 
 
 @jit
-def choose_cuts(ordered, most, cuts):
+def choose_cuts(ordered: np.ndarray, most: int, cuts: np.ndarray) -> None:
     """Write at most so many cuts of columns, (d, n) with ascending rows; O(d × n).
 
     A part is closed where it holds its share of the rows that are left, so that the parts after a
@@ -100,7 +100,7 @@ def choose_cuts(ordered, most, cuts):
 
 
 @jit
-def find_levels(columns, cuts, levels):
+def find_levels(columns: np.ndarray, cuts: np.ndarray, levels: np.ndarray) -> None:
     """Write the level of each value, (n, d) from columns (d, n); O(d × n × log levels).
 
     The six steps have no branch: values come in no order, and half the guesses would be wrong.

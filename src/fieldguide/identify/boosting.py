@@ -1,7 +1,7 @@
 """AdaBoost with decision stumps, and the split of many classes into two, on binned features.
 
     h_t(x) = ±1 by one question: is feature j of x at least v?
-    α_t = ½ ln((1 − ε_t) / ε_t),   H(x) = Σ_t α_t h_t(x),   p(+1 | x) = 1 / (1 + exp(−s H(x)))
+    α_t = ½ ln((1 − ε_t) / ε_t),   H(x) = Σ_t α_t h_t(x),   p(+1 | x) = 1 / (1 + exp(−H(x)))
 
 Each round takes the stump of least weighted error ε_t, and multiplies the weights of the rows that
 it gets wrong by (1 − ε_t) / ε_t. Up to a common factor that is AdaBoost's update, and it leaves
@@ -18,7 +18,6 @@ weight.
 =====  ==============================================================
 j, v   feature and level; levels of :mod:`fieldguide.identify.binning`
 ε, γ   weighted error of a stump, and the largest that is taken
-s      ``link_scale``: 1 as printed; 2 is the logit that AdaBoost fits
 =====  ==============================================================
 
 References: Y. Freund, R. E. Schapire, "A decision-theoretic generalization of on-line learning"
@@ -35,7 +34,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _boosting
 from fieldguide.identify._boosting import LEVELS, WIDTH
 from fieldguide.identify.binning import Binned
@@ -63,7 +63,7 @@ class Subset(NamedTuple):
         return self.blocks[place // WIDTH, place % WIDTH :: WIDTH]
 
 
-class Stumps(NamedTuple):
+class NodeStumps(NamedTuple):
     """Questions with a voice each; from the threshold on, a stump says its side."""
 
     feature: np.ndarray  # (n_stumps,)
@@ -83,7 +83,7 @@ class Stumps(NamedTuple):
 class Boosted(NamedTuple):
     """What AdaBoost made of some rows."""
 
-    stumps: Stumps
+    stumps: NodeStumps
     score: np.ndarray  # (m,) H of the rows it was trained on
 
 
@@ -132,7 +132,7 @@ def boost(
     *,
     n_rounds: int = 50,
     gamma: float = 0.48,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> Boosted:
     """Train stumps on the signs of rows.
 
@@ -148,7 +148,7 @@ def boost(
         Most stumps.
     gamma : float
         No stump with a larger weighted error is taken, and none after it; in [0, 0.5].
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with its own features; the stumps do not depend on it.
 
     Returns
@@ -206,9 +206,9 @@ def boost(
     return Boosted(_to_stumps(made), score)
 
 
-def probability(score: np.ndarray, link_scale: float = 1.0) -> np.ndarray:
-    """Return p(+1 | x) = 1 / (1 + exp(−link_scale · H(x)))."""
-    return expit(link_scale * score)
+def probability(score: np.ndarray) -> np.ndarray:
+    """Return p(+1 | x) = 1 / (1 + exp(−H(x)))."""
+    return expit(score)
 
 
 def split_classes(
@@ -218,7 +218,7 @@ def split_classes(
     weight: np.ndarray | None = None,
     *,
     skip: tuple[int, ...] = (),
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> ClassSplit | None:
     """Return the classes of some rows as two super-classes; None where no question parts the rows.
 
@@ -233,7 +233,7 @@ def split_classes(
         Above 0; 1 by default.
     skip : tuple of int
         Features that are not asked about.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with its own features; the split does not depend on it.
     """
     high = subset.high.copy()
@@ -291,7 +291,7 @@ def _list_raised(subset: Subset) -> tuple[np.ndarray, np.ndarray]:
 
 
 @contextmanager
-def _open_search(subset: Subset, n_jobs: int) -> Iterator[Callable[..., list[Any]]]:
+def _open_search(subset: Subset, n_jobs: int | None) -> Iterator[Callable[..., list[Any]]]:
     """Yield a function that runs a search over parts of the blocks, results in their order."""
     n_parts = effective_n_jobs(n_jobs) if subset.blocks.size >= _WORTH_THREADS else 1
     n_parts = max(1, min(n_parts, len(subset.blocks)))
@@ -309,9 +309,9 @@ def _open_search(subset: Subset, n_jobs: int) -> Iterator[Callable[..., list[Any
         yield run
 
 
-def _to_stumps(made: list[tuple[int, int, int, float, float]]) -> Stumps:
+def _to_stumps(made: list[tuple[int, int, int, float, float]]) -> NodeStumps:
     feature, threshold, side, error, alpha = zip(*made, strict=True) if made else ((),) * 5
-    return Stumps(
+    return NodeStumps(
         np.array(feature, dtype=np.int64),
         np.array(threshold, dtype=np.int64),
         np.array(side, dtype=np.int64),

@@ -25,8 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.graph import ABSENT
+from fieldguide.identify.node_classifiers import EstimatorFunctions
 from fieldguide.svm import LinearFunctions
 from fieldguide.svm.functions import kernel_matrix
 
@@ -41,7 +43,7 @@ class GeneralizationBound(NamedTuple):
     is_class_valid: np.ndarray  # (n_classes,) the same for the nodes where the class has a side
 
 
-def generalization_bound(key: Any, X: Any, y: Any, delta: float = 0.05) -> GeneralizationBound:
+def generalization_bound(key: Any, X: Any, y: Any, *, delta: float = 0.05) -> GeneralizationBound:
     """Bound the error of a fitted key with a decision graph on new rows.
 
     Parameters
@@ -70,6 +72,11 @@ def generalization_bound(key: Any, X: Any, y: Any, delta: float = 0.05) -> Gener
     if isinstance(functions, LinearFunctions):
         norms = np.linalg.norm(functions.coef[: graph.n_nodes].astype(np.float64), axis=1)
         radius = float(np.linalg.norm(X, axis=1).max())
+    elif isinstance(functions, EstimatorFunctions):
+        raise InvalidArgument(
+            "generalization_bound is of SVMs and other linear functions; fit the key without its "
+            "node_classifier."
+        )
     elif functions.pool is None:
         raise InvalidArgument(
             "generalization_bound needs the rows themselves; train the key with a kernel by name."

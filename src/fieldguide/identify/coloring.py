@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._jit import jit
+from fieldguide.errors import InvalidArgument
 
 
 def class_costs(
@@ -152,7 +153,14 @@ def _color_by_steps(minus: np.ndarray, plus: np.ndarray, balance: int) -> np.nda
 
 
 @jit
-def color_by_table(cost_minus, cost_plus, balance, value, choice, colors):
+def color_by_table(
+    cost_minus: np.ndarray,
+    cost_plus: np.ndarray,
+    balance: int,
+    value: np.ndarray,
+    choice: np.ndarray,
+    colors: np.ndarray,
+) -> None:
     """Fill ``colors`` with the cheapest of all colorings; O(K (K + B)).
 
     With reach = min(K, (K + B) // 2), value is (2, 4, 2 reach + 3) of infinity and choice is

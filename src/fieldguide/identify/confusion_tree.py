@@ -8,16 +8,17 @@ Reference: G. Griffin, P. Perona, "Learning and using taxonomies for fast visual
 CVPR (2008).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from fieldguide._check import check_number
-from fieldguide.identify import search as searches
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.search import SearchResult, walk
+from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import KernelFunctions, LinearFunctions, Problems, hold_out
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
@@ -28,13 +29,46 @@ _LEAST_SHARE = 0.3
 _FAINT = 1e-3  # likeness of classes that are never confused, by the distance of their means
 
 
+class WalkToGroup(Search):
+    """Walk to a leaf of several classes; the one-vs-all functions of these decide."""
+
+    def find(
+        self, graph: DecisionGraph, X: Any, *, n_jobs: int | None = 1, paths: bool = False
+    ) -> SearchResult:
+        """Return the class of the leaf whose function is largest."""
+        found = walk(graph, X, n_jobs, paths=paths)
+        n, n_classes = len(found.leaf), graph.n_classes
+        answer, n_flat = found.answer.copy(), np.zeros(n, dtype=np.int32)
+        margins = np.zeros((n, n_classes))
+        is_asked = np.zeros((n, n_classes), dtype=bool)
+        for leaf in np.unique(found.leaf):
+            rows = np.flatnonzero(found.leaf == leaf)
+            classes = graph.leaf_counts[[leaf]].indices
+            if len(classes) > 1:
+                values = _evaluate(graph, X[rows], graph.n_nodes + classes)
+                answer[rows] = classes[values.argmax(axis=1)]
+                margins[np.ix_(rows, classes)] = values
+                is_asked[np.ix_(rows, classes)] = True
+                n_flat[rows] = len(classes)
+        asked = csr_array(is_asked)
+        mass = csr_array((np.ones(n), answer, np.arange(n + 1)), shape=(n, n_classes))
+        return found._replace(
+            answer=answer.astype(np.int32),
+            n_flat=n_flat,
+            mass=mass,
+            margins=csr_array((margins[is_asked], asked.indices, asked.indptr), asked.shape),
+            used_flat=asked if paths else None,
+        )
+
+
 class ConfusionTreeClassifier(TreeKey):
     """A few levels of a tree of confusions, then one-vs-all among the classes that are left.
 
     Parameters
     ----------
     levels : int
-        Binary nodes on the way; about K / 2^levels functions of classes follow.
+        Number of binary nodes on the way down. Of K classes about K / 2^levels are left then, and
+        their one-vs-all functions decide.
     C, kernel, gamma, loss, tol, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
@@ -48,20 +82,19 @@ class ConfusionTreeClassifier(TreeKey):
     (['a', 'b', 'c', 'd'], [3, 3, 3, 3])
     """
 
-    search = "levels"  # not an argument: the walk and the functions after it are the method
-    tolerance = 0.0
-    max_classes = 1
-    budget = None
+    search = WalkToGroup()  # not an argument: it is the method
+    _parameters: ClassVar = {}
 
     def __init__(
         self,
         levels: int = 3,
+        *,
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
         loss: str | None = None,
         tol: float = 1e-3,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.levels = levels
@@ -89,32 +122,6 @@ class ConfusionTreeClassifier(TreeKey):
         return grow(
             n_classes, split, split, max_nodes=10**9, max_depth=self.levels, n_jobs=self.n_jobs
         )[0]
-
-    def _find(self, graph: DecisionGraph, X: Any, *, paths: bool = False) -> searches.Found:
-        """Walk to a leaf, and let the functions of its classes decide."""
-        found = searches.walk(graph, X, self.n_jobs, paths=paths)
-        n, n_classes = len(found.leaf), graph.n_classes
-        answer, n_flat = found.answer.copy(), np.zeros(n, dtype=np.int32)
-        margins = np.zeros((n, n_classes))
-        is_asked = np.zeros((n, n_classes), dtype=bool)
-        for leaf in np.unique(found.leaf):
-            rows = np.flatnonzero(found.leaf == leaf)
-            classes = graph.leaf_counts[[leaf]].indices
-            if len(classes) > 1:
-                values = _evaluate(graph, X[rows], graph.n_nodes + classes)
-                answer[rows] = classes[values.argmax(axis=1)]
-                margins[np.ix_(rows, classes)] = values
-                is_asked[np.ix_(rows, classes)] = True
-                n_flat[rows] = len(classes)
-        asked = csr_array(is_asked)
-        mass = csr_array((np.ones(n), answer, np.arange(n + 1)), shape=(n, n_classes))
-        return found._replace(
-            answer=answer.astype(np.int32),
-            n_flat=n_flat,
-            mass=mass,
-            margins=csr_array((margins[is_asked], asked.indices, asked.indptr), asked.shape),
-            used_flat=asked if paths else None,
-        )
 
 
 def find_likeness(problems: Problems, index: np.ndarray, n_classes: int, C: float) -> np.ndarray:

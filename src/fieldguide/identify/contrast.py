@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
+from fieldguide.identify.graph import LEFT
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
-from fieldguide.identify.path import LEFT, trace_path
+from fieldguide.identify.path import trace_path
+from fieldguide.identify.search_strategies import Shortlist
 from fieldguide.svm import LinearFunctions, list_pairs
 
 
@@ -50,7 +52,7 @@ class StepFunction(NamedTuple):
 
 
 def contrast_classes(
-    key: Any, x: np.ndarray, winner: int | None = None, rival: int | None = None
+    key: Any, x: np.ndarray, *, winner: int | None = None, rival: int | None = None
 ) -> Contrast | None:
     """Return the function that decides between two classes for a row.
 
@@ -73,7 +75,7 @@ def contrast_classes(
     >>> from fieldguide.identify import OneVsAllClassifier, contrast_classes
     >>> X, y = np.repeat(np.eye(3), 4, axis=0), np.repeat(list("abc"), 4)
     >>> key = OneVsAllClassifier(C=10.0).fit(X, y)
-    >>> found = contrast_classes(key, X[0], 0, 2)
+    >>> found = contrast_classes(key, X[0], winner=0, rival=2)
     >>> scores = key.decision_function(X[:1])[0]
     >>> bool(np.isclose(found.evaluate(X[0]), scores[0] - scores[2]))
     True
@@ -137,7 +139,7 @@ def contrast_others(key: Any, winner: int) -> Contrast | None:
     n_classes, graph, functions = len(key.classes_), key.graph_, _read_linear(key)
     if not 0 <= winner < n_classes:
         raise InvalidArgument(f"winner must be a place among {n_classes} classes; got {winner}.")
-    has_own = isinstance(key, OneVsAllClassifier) if graph is None else key.search == "shortlist"
+    has_own = isinstance(key, OneVsAllClassifier) if graph is None else _has_list(key)
     if functions is None or not has_own or n_classes < 3:
         return None
     place = winner if graph is None else graph.n_nodes + winner
@@ -149,6 +151,12 @@ def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:
     """Return the function of every step of a row through a decision graph, signed as it went.
 
     Empty for keys without a graph, and with another kernel than the linear one.
+
+    Parameters
+    ----------
+    key : fitted key
+    x : array of shape (n_features,)
+        The row.
 
     Examples
     --------
@@ -172,7 +180,7 @@ def contrast_steps(key: Any, x: np.ndarray) -> list[StepFunction]:
 
 
 def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Contrast | None:
-    has_list = key.search == "shortlist"
+    has_list = _has_list(key)
     if has_list and _is_listed(key, row, winner, rival):
         return _contrast_flat(key, winner, rival)
     decided, is_reached = None, True
@@ -185,6 +193,11 @@ def _contrast_in_graph(key: Any, row: np.ndarray, winner: int, rival: int) -> Co
         return _contrast_flat(key, winner, rival) if has_list else None
     node, coef, intercept = next(f for f in contrast_steps(key, row) if f.node == decided.node)
     return Contrast(winner, rival, coef, intercept, node)
+
+
+def _has_list(key: Any) -> bool:
+    """Whether the one-vs-all functions of a shortlist decide."""
+    return isinstance(key.search_, Shortlist)
 
 
 def _is_listed(key: Any, row: np.ndarray, winner: int, rival: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.graph import DecisionGraph
 
 

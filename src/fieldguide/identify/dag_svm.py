@@ -19,8 +19,7 @@ class DAGSVMClassifier(TreeKey):
 
     Parameters
     ----------
-    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
-n_trees, n_jobs, random_state
+    C, kernel, gamma, loss, tol, search, node_classifier, n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples

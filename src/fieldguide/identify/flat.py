@@ -14,8 +14,9 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 
-from fieldguide._check import InvalidArgument, check_choice, check_seed
+from fieldguide._check import check_choice, check_seed
 from fieldguide._saving import Number, OrNone
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.back_off import find_rank_doubts
 from fieldguide.identify.confidence import (
     CONFIDENCE,
@@ -38,6 +39,7 @@ from fieldguide.svm import (
 )
 from fieldguide.svm.c_path import N_FOLDS, Train
 from fieldguide.svm.functions import functions_field
+from fieldguide.svm.shared_rows import check_weights
 
 
 class FlatKey(Key):
@@ -49,20 +51,23 @@ class FlatKey(Key):
     _fitted: ClassVar = {
         "functions_": functions_field(),
         "duality_gap_": Number(finite=False),
-        "scale_": OrNone(Number(above=0)),
-        "confidence_": CONFIDENCE,
+        "inverse_temperature_": OrNone(Number(above=0)).once("scale_"),
+        "calibration_": CONFIDENCE.once("confidence_"),
     }
+
+    held_out_: HeldOut | None
 
     def __init__(
         self,
         C: float | str = 1.0,
         kernel: str = "linear",
+        *,
         gamma: float | None = None,
         loss: str | None = None,
-        class_weight: str | dict | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         tol: float = 1e-3,
         probability: bool = True,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.C = C
@@ -75,7 +80,7 @@ class FlatKey(Key):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on rows ``X`` with labels ``y``.
 
         Parameters
@@ -84,9 +89,18 @@ class FlatKey(Key):
             The Gram matrix of the rows, (n, n), for the kernel "precomputed".
         y : array of shape (n,)
             Two classes or more.
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts as if it were there twice, and one of weight 0 as if it were
+            not there; all weights are 1 by default. Probabilities are calibrated on held-out rows,
+            each of which counts once, and so it does in the default of gamma.
         """
         self._check_arguments()
         X, index = self._read_training_rows(X, y)
+        weight, kept = None, np.arange(len(index))
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, len(index))
+            kept = self._find_weighted(weight)
+            X, weight, index = X[kept], weight[kept], self._count_classes(index[kept])
         seed = check_seed(type(self).__name__, self.random_state)
         problems = Problems(
             X,
@@ -98,10 +112,15 @@ class FlatKey(Key):
             n_jobs=self.n_jobs,
             seed=seed,
         )
-        return self._fit_problems(problems, index)
+        self._fit_problems(problems, index, weight)
+        if self.held_out_ is not None:
+            self.held_out_ = self.held_out_._replace(rows=kept[self.held_out_.rows])
+        return self
 
-    def _fit_problems(self, problems: Problems, index: np.ndarray) -> Self:
-        weight = self._weigh_rows(index)
+    def _fit_problems(
+        self, problems: Problems, index: np.ndarray, weight: np.ndarray | None = None
+    ) -> Self:
+        weight = self._weigh_rows(index) * (1.0 if weight is None else weight)
         folds: dict[str, Any] = {"weight": weight, "score": self._score, "seed": problems.seed}
         if self.C == "cv":
             self.C_ = choose_C(problems, self._trainer(index), index, **folds)
@@ -110,9 +129,9 @@ class FlatKey(Key):
         trained = self._trainer(index)(problems, self.C_, weight, None)
         self.functions_ = problems.functions(trained)
         self.duality_gap_ = float(trained.gaps.max())
-        self.scale_: float | None = None
-        self.held_out_: HeldOut | None = None
-        self.confidence_: SigmoidCalibration | None = None
+        self.inverse_temperature_: float | None = None
+        self.held_out_ = None
+        self.calibration_: SigmoidCalibration | None = None
         if self.probability:
             self._calibrate(problems, index, folds, problems.lengths(trained))
         self.graph_ = None
@@ -134,17 +153,17 @@ class FlatKey(Key):
         best = self._score(self.functions_at(X)).argmax(axis=1)
         return self.classes_[best]
 
-    @available_if(lambda self: self.probability)
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return calibrated probabilities; the largest belongs to :meth:`predict`."""
         scores = self._score(self.functions_at(X)).astype(np.float64)
-        return self._share(scores, self.scale_)
+        return self._share(scores, self.inverse_temperature_)
 
     def _share(self, scores: np.ndarray, scale: float | None) -> np.ndarray:
         """Return probabilities from scores; without a fitted confidence, a plain softmax."""
         assert scale is not None
         shares = softmax(scale * scores, axis=1)
-        return apply_confidence(shares, scores.argmax(axis=1), getattr(self, "confidence_", None))
+        return apply_confidence(shares, scores.argmax(axis=1), getattr(self, "calibration_", None))
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row of an array that is known to be right, for serving.
@@ -204,8 +223,10 @@ class FlatKey(Key):
         self._check_functions(self.functions_)
         if len(self.functions_.intercept) != self._count_functions(len(self.classes_)):
             raise InvalidArgument("functions_ do not fit classes_.")
-        if self.probability and self.scale_ is None:
-            raise InvalidArgument("scale_ must be a number where there are probabilities.")
+        if self.probability and self.inverse_temperature_ is None:
+            raise InvalidArgument(
+                "inverse_temperature_ must be a number where there are probabilities."
+            )
         self.graph_ = None
 
     @staticmethod
@@ -225,7 +246,7 @@ class FlatKey(Key):
         self, problems: Problems, index: np.ndarray, folds: dict[str, Any], lengths: np.ndarray
     ) -> None:
         """Fit the scale of the scores to held-out rows, and keep what is said of those."""
-        self.scale_, self.rank_doubts_ = 1.0, np.empty(0, dtype=np.float32)
+        self.inverse_temperature_, self.rank_doubts_ = 1.0, np.empty(0, dtype=np.float32)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
         train, of_folds = self._trainer(index), []
@@ -241,9 +262,9 @@ class FlatKey(Key):
         scores = scores.astype(np.float64)
         scale, _ = fit_scale(scores, index)
         answer = scores.argmax(axis=1)
-        self.confidence_ = fit_confidence(softmax(scale * scores, axis=1), answer, index)
+        self.calibration_ = fit_confidence(softmax(scale * scores, axis=1), answer, index)
         probability = self._share(scores, scale)
-        self.scale_ = scale / float(measure_growth(lengths, of_folds).mean())
+        self.inverse_temperature_ = scale / float(measure_growth(lengths, of_folds).mean())
         self.rank_doubts_ = find_rank_doubts(probability, index)
         self.held_out_ = HeldOut.from_probabilities(
             np.arange(len(index)), probability, index, N_FOLDS
@@ -254,6 +275,13 @@ class FlatKey(Key):
         self._check_shared(owner)
         if not isinstance(self.class_weight, dict):
             check_choice(owner, "class_weight", self.class_weight, (None, "balanced"))
+
+    def _find_weighted(self, weight: np.ndarray) -> np.ndarray:
+        """Return the rows that have a weight; all of them where X is a Gram matrix."""
+        if not weight.any():
+            raise InvalidArgument("sample_weight must not be zero for every row; give some weight.")
+        is_gram = self.kernel == "precomputed"
+        return np.arange(len(weight)) if is_gram else np.flatnonzero(weight)
 
     def _weigh_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the weight of each row, by its class."""

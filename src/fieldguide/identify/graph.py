@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import Array, Number, Part, Rows, Size
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm import Functions, LinearFunctions
 from fieldguide.svm.functions import functions_field
 

@@ -7,13 +7,14 @@ wave are split side by side in threads; what a node becomes does not depend on t
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from fieldguide._parallel import map_in_order
 from fieldguide.identify.graph import ABSENT, DecisionGraph, make_graph
+from fieldguide.identify.node_classifiers import TrainedEstimators, join_trained
 from fieldguide.svm import Problems, Question, Trained
 
 Classes = tuple[int, ...]
@@ -98,7 +99,7 @@ def grow(
     *,
     max_nodes: int,
     max_depth: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> tuple[Plan, bool]:
     """Split sets of classes until one class is left everywhere; say whether the cap was met.
 
@@ -211,8 +212,10 @@ def build_graph(
     )
 
 
-def join(first: Trained, second: Trained) -> Trained:
+def join(first: Trained, second: Trained) -> Any:
     """Return the functions of both, one after the other."""
+    if any(isinstance(part, TrainedEstimators) for part in (first, second)):
+        return join_trained(first, second)
     return Trained(
         csr_array(vstack([first.beta, second.beta])),
         None

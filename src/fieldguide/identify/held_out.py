@@ -16,11 +16,13 @@ class HeldOut(NamedTuple):
 
     rows: np.ndarray  # (n,) the training rows that were held out
     answer: np.ndarray  # (n,) classes, as numbers of classes_
-    sure: np.ndarray  # (n,) probability of the answer
+    confidence: np.ndarray  # (n,) probability of the answer
     accuracy: float
     mean_class_accuracy: float
     n_folds: int
-    own: np.ndarray | None = None  # (n,) probability of the row's own class; None of older keys
+    own_probability: np.ndarray | None = (
+        None  # (n,) probability of the row's own class; None of older keys
+    )
 
     @classmethod
     def from_probabilities(
@@ -47,11 +49,11 @@ HELD_OUT = OrNone(
         {
             "rows": Array(INTEGERS, "n_held_out", low=0),
             "answer": Array(INTEGERS, "n_held_out", within=(0, "n_classes")),
-            "sure": Array(FLOATS, "n_held_out"),
+            "confidence": Array(FLOATS, "n_held_out").once("sure"),
             "accuracy": Number(0, 1.001),  # a mean may be above 1 by rounding
             "mean_class_accuracy": Number(0, 1.001),
             "n_folds": Number(0, whole=True),
-            "own": IfSet(OrNone(Array(FLOATS, "n_held_out"))),
+            "own_probability": IfSet(OrNone(Array(FLOATS, "n_held_out"))).once("own"),
         },
     )
 )

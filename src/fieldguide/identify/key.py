@@ -8,8 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._saving import ROWS, Array, IfSet, Labels, Number, Saved
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.back_off import choose_likeliest, find_threshold
 from fieldguide.identify.held_out import HELD_OUT
 from fieldguide.kernels import KERNELS
@@ -118,13 +119,19 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
         )
         self._check_values(X)
         check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        return X, self._count_classes(np.searchsorted(self.classes_, y))
+
+    def _count_classes(self, index: np.ndarray) -> np.ndarray:
+        """Keep the classes that rows have, at least two, and return their numbers anew."""
+        found, index = np.unique(index, return_inverse=True)
+        self.classes_ = self.classes_[found]
         if len(self.classes_) < 2:
             raise InvalidArgument(
                 f"{type(self).__name__} needs at least 2 classes; the data has 1 class, "
                 f"{self.classes_[0]!r}."
             )
-        return X, index
+        return index
 
     def _read_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -82,7 +82,7 @@ def _below(every: list[Branch], n_first: int) -> list[Branch]:
     return every[n_first : 1 + 2 * n_nodes]
 
 
-def _fits(every: list[Branch], n_first: int, strict: Callable, max_nodes: int) -> bool:
+def _fits(every: list[Branch], n_first: int, strict: Callable[..., Any], max_nodes: int) -> bool:
     """Return whether the tree fits if all but its first parts are split strictly."""
     n_nodes = sum(bool(branch.children) for branch in every[:n_first])
     if n_nodes > max_nodes:
@@ -93,7 +93,7 @@ def _fits(every: list[Branch], n_first: int, strict: Callable, max_nodes: int) -
     return _grow([branch.twin for branch in below if branch.twin], strict, max_nodes - n_nodes)
 
 
-def _grow(branches: list[Branch], split: Callable, room: int) -> bool:
+def _grow(branches: list[Branch], split: Callable[..., Any], room: int) -> bool:
     """Split branches and all that comes of them; stop and return False beyond ``room`` nodes."""
     n_nodes, waiting = 0, branches
     while waiting and n_nodes <= room:
@@ -106,7 +106,7 @@ def _grow(branches: list[Branch], split: Callable, room: int) -> bool:
     return n_nodes <= room
 
 
-def _grow_for_names(root: Branch, split: Callable, rules: Rules, max_nodes: int) -> None:
+def _grow_for_names(root: Branch, split: Callable[..., Any], rules: Rules, max_nodes: int) -> None:
     """Split where a class is the name of no leaf, then everywhere; cut off what is too much."""
     ends, n_nodes = [root], 0
     while n_nodes < max_nodes:
@@ -136,7 +136,7 @@ def _grow_for_names(root: Branch, split: Callable, rules: Rules, max_nodes: int)
             branch.found, branch.children = rules.end(branch.part), ()
 
 
-def _ask(branches: list[Branch], split: Callable) -> None:
+def _ask(branches: list[Branch], split: Callable[..., Any]) -> None:
     """Split those branches that were not split before."""
     new = [branch for branch in branches if branch.found is None]
     if not new:

@@ -17,6 +17,7 @@ from fieldguide._check import check_number
 from fieldguide._random import spawn_generators
 from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import Problems
 
@@ -27,14 +28,15 @@ class NormalizedCutTreeClassifier(TreeKey):
     Parameters
     ----------
     alpha : float
-        In (0, 1]: how one-sided a class may fail to be and still go one way.
+        In (0, 1]: twice the share of a class's rows that may land on the other side before the
+        class goes both ways. At 1 no class goes both ways; the smaller it is, the more do.
     max_rows : int
-        Rows of a node that are cut; more are drawn from, evenly over classes.
+        Largest number of rows that are cut in two at a node. Where there are more, as many are
+        drawn from each class.
     max_nodes : int
         The most nodes, unless the classes need more. Where classes that go both ways would take
         the graph beyond, none does from there on, and a warning says so.
-    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
-n_trees, n_jobs, random_state
+    C, kernel, gamma, loss, tol, search, node_classifier, n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -50,6 +52,7 @@ n_trees, n_jobs, random_state
     def __init__(
         self,
         alpha: float = 0.5,
+        *,
         max_rows: int = 1000,
         max_nodes: int = 5000,
         C: float | str = 1.0,
@@ -57,22 +60,26 @@ n_trees, n_jobs, random_state
         gamma: float | None = None,
         loss: str | None = None,
         tol: float = 1e-3,
-        search: str = "shortlist",
-        tolerance: float | str = "auto",
-        max_loss: float = 0.01,
-        max_cost: float | None = None,
-        max_classes: int = 16,
-        budget: int | None = None,
+        search: Search | str = "shortlist",
+        node_classifier: Any = None,
         n_trees: int = 1,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.alpha = alpha
         self.max_rows = max_rows
         self.max_nodes = max_nodes
         super().__init__(
-            *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
-            *(max_classes, budget, n_trees, n_jobs, random_state),
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            loss=loss,
+            tol=tol,
+            search=search,
+            node_classifier=node_classifier,
+            n_trees=n_trees,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
 
     def _check_own(self) -> None:

@@ -37,7 +37,7 @@ class OneVsAllClassifier(FlatKey):
     probability : bool
         Fit the scale of :meth:`predict_proba` to held-out scores. It takes five more trainings;
         False does without.
-    n_jobs : int
+    n_jobs : int, optional
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
         Of the folds and of the order in which the linear solver visits rows.
@@ -49,8 +49,8 @@ class OneVsAllClassifier(FlatKey):
         One for each class; for two classes one, positive for the second.
     C_ : float
         The C that was used.
-    scale_ : float or None
-        Of the scores, in the softmax of :meth:`predict_proba`.
+    inverse_temperature_ : float or None
+        Probabilities are softmax(inverse_temperature_ · scores), then calibrated.
     held_out_ : HeldOut or None
         What the key says of each training row when its fold is left out, and how often that is
         right; None without ``probability``, and when fewer than two classes have two rows.

@@ -32,8 +32,8 @@ class OneVsOneClassifier(FlatKey):
         One for each pair (a, b) with a < b, in order; positive for b.
     C_ : float
         The C that was used.
-    scale_ : float or None
-        Of the scores, in the softmax of :meth:`predict_proba`.
+    inverse_temperature_ : float or None
+        Probabilities are softmax(inverse_temperature_ · scores), then calibrated.
     held_out_ : HeldOut or None
         What the key says of each training row when its fold is left out, and how often that is
         right; None without ``probability``, and when fewer than two classes have two rows.
@@ -70,7 +70,9 @@ class OneVsOneClassifier(FlatKey):
 
 
 @jit
-def count_votes(margins, pairs, votes, sums):
+def count_votes(
+    margins: np.ndarray, pairs: np.ndarray, votes: np.ndarray, sums: np.ndarray
+) -> None:
     """Add each pair's vote and margin to its two classes; margins is (n, n_pairs)."""
     for i in range(margins.shape[0]):
         for p in range(pairs.shape[0]):

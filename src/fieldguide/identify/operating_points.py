@@ -15,14 +15,14 @@ class OperatingPoint(NamedTuple):
 
     tolerance: float | None  # of the shortlist; None for a key without
     evaluations: float  # of functions, or kernel values, for a row on average
-    share: float  # of what one-vs-all evaluates
+    relative_cost: float  # of what one-vs-all evaluates
     accuracy: float
     gain: float  # in accuracy over one-vs-all
-    doubt: float  # standard error of the gain
+    standard_error: float  # standard error of the gain
 
     def is_within(self, max_loss: float) -> bool:
         """Whether so little is lost against one-vs-all, with one standard error to spare."""
-        return self.gain - self.doubt >= -max_loss
+        return self.gain - self.standard_error >= -max_loss
 
 
 def measure_point(
@@ -48,7 +48,7 @@ def choose_point(points: list[OperatingPoint], max_loss: float, max_cost: float 
     """
     order = range(len(points))
     if max_cost is not None:
-        allowed = [i for i in order if points[i].share <= max_cost]
+        allowed = [i for i in order if points[i].relative_cost <= max_cost]
         if not allowed:
             return min(order, key=lambda i: points[i].evaluations)
         return max(allowed, key=lambda i: (points[i].accuracy, -points[i].evaluations))

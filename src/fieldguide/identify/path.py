@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.graph import BOTH, LEFT, RIGHT
 
 

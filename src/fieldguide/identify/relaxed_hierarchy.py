@@ -33,6 +33,7 @@ from fieldguide._check import check_number
 from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.coloring import class_costs, color_classes
 from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.identify.worded_split import check_words, color_by_words, measure_apart
 from fieldguide.svm import Problems, Question, Trained
@@ -51,22 +52,22 @@ class RelaxedHierarchyClassifier(TreeKey):
     Parameters
     ----------
     rho : float
-        Reward of a row that takes part in a node. From about 1 on nearly every class goes one
-        way; the smaller it is, the more classes go both ways, and the more nodes there are.
+        Reward for each row whose class goes one way at a node. From about 1 on nearly every class
+        goes one way; the smaller rho is, the more classes go both ways, and the more nodes there
+        are.
     balance : int, optional
         Largest difference of the numbers of classes on the two sides of a node; by default a
         tenth of its classes, at least 1.
     n_starts : int
-        Colourings to start from: the spectral bipartition of the class means, then pairs of
-        distant classes.
+        Number of starting points at each node: the spectral bipartition of the class means, then
+        pairs of distant classes.
     max_nodes : int
         The most nodes, unless the classes need more. Where classes that go both ways would take
         the graph beyond, none does from there on, and a warning says so.
     words : array of shape (n_classes, n_words), optional
         How often each class shows each of some words, classes in the order of ``np.unique(y)``. Of
         splits that are about as good, the one is taken that a word tells apart best.
-    C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost, max_classes, budget, \
-n_trees, n_jobs, random_state
+    C, kernel, gamma, loss, tol, search, node_classifier, n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
     Examples
@@ -79,29 +80,26 @@ n_trees, n_jobs, random_state
     ['a', 'b', 'c', 'd']
     """
 
-    _newer: ClassVar[tuple[str, ...]] = ("loss", "words")
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "words", "node_classifier")
 
     def __init__(
         self,
         rho: float = 1.2,
+        *,
         balance: int | None = None,
         n_starts: int = 3,
         max_nodes: int = 5000,
+        words: Any = None,
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
         loss: str | None = None,
         tol: float = 1e-3,
-        search: str = "shortlist",
-        tolerance: float | str = "auto",
-        max_loss: float = 0.01,
-        max_cost: float | None = None,
-        max_classes: int = 16,
-        budget: int | None = None,
+        search: Search | str = "shortlist",
+        node_classifier: Any = None,
         n_trees: int = 1,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
-        words: Any = None,
     ) -> None:
         self.rho = rho
         self.balance = balance
@@ -109,8 +107,16 @@ n_trees, n_jobs, random_state
         self.max_nodes = max_nodes
         self.words = words
         super().__init__(
-            *(C, kernel, gamma, loss, tol, search, tolerance, max_loss, max_cost),
-            *(max_classes, budget, n_trees, n_jobs, random_state),
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            loss=loss,
+            tol=tol,
+            search=search,
+            node_classifier=node_classifier,
+            n_trees=n_trees,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
 
     def _check_own(self) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import INTEGERS, Array, Part, Rows
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify.attention_growing import AttentionTree
 from fieldguide.identify.graph import ABSENT
 from fieldguide.identify.growing import join_links

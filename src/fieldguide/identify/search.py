@@ -32,8 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _walks
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, KernelFunctions, LinearFunctions
@@ -44,7 +45,7 @@ _MARGINS_PER_BLOCK = 2**22
 _NO_COEF, _NO_INTERCEPT = np.empty((0, 0), np.float32), np.empty(0, np.float32)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search says of each row, and what it spent."""
 
     answer: np.ndarray  # (n,) int32: the class
@@ -59,7 +60,9 @@ class Found(NamedTuple):
     used_flat: csr_array | None = None  # (n, n_classes) bool: functions of classes, the same
 
 
-def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) -> Found:
+def walk(
+    graph: DecisionGraph, X: Any, n_jobs: int | None = None, *, paths: bool = False
+) -> SearchResult:
     """Take the more probable side of every node, down to a leaf.
 
     Parameters
@@ -68,7 +71,7 @@ def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) 
     X : array of shape (n, n_features)
         Float32 and C-contiguous is read in place; or a CSR matrix; or what the functions of a
         kernel graph take.
-    n_jobs : int
+    n_jobs : int, optional
         Threads.
     paths : bool
         Say which nodes were asked, in ``used`` of the answer.
@@ -111,7 +114,7 @@ def walk(graph: DecisionGraph, X: Any, n_jobs: int = 1, *, paths: bool = False) 
     used = _mark(n_used, nodes, graph.n_nodes) if paths else None
     no_flat = csr_array((n, graph.n_classes), dtype=bool) if paths else None
     zeros = np.zeros(n, dtype=np.int32)
-    return Found(answer, leaf, n_asked, zeros, votes, np.zeros(n), None, used, no_flat)
+    return SearchResult(answer, leaf, n_asked, zeros, votes, np.zeros(n), None, used, no_flat)
 
 
 def best_first(
@@ -119,9 +122,9 @@ def best_first(
     X: Any,
     *,
     budget: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     paths: bool = False,
-) -> Found:
+) -> SearchResult:
     """Find the class with most mass, opening the most probable entries first.
 
     The search ends when the leading class is ahead of the next by more than the mass that is not
@@ -173,7 +176,7 @@ def best_first(
     no_flat = csr_array((n, graph.n_classes), dtype=bool) if paths else None
     zeros = np.zeros(n, dtype=np.int32)
     answer = graph.leaf_class[leaf]
-    return Found(answer, leaf, n_asked, zeros, mass, rest, None, used, no_flat)
+    return SearchResult(answer, leaf, n_asked, zeros, mass, rest, None, used, no_flat)
 
 
 def shortlist(
@@ -184,9 +187,9 @@ def shortlist(
     tolerance: float,
     max_classes: int = 16,
     budget: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     paths: bool = False,
-) -> Found:
+) -> SearchResult:
     """Let one-vs-all functions decide among the most probable classes.
 
     With evidence of the classes' margins, the greedy way is followed, and others to leaves within
@@ -241,7 +244,7 @@ def shortlist(
     place = np.arange(len(classes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     is_asked = place < np.repeat(n_flat, lengths)
     margins = _gather(n_flat, classes[is_asked], values[is_asked], graph.n_classes)
-    return Found(
+    return SearchResult(
         graph.leaf_class[leaf],
         leaf,
         n_asked,
@@ -254,7 +257,7 @@ def shortlist(
     )
 
 
-def count_costs(graph: DecisionGraph, flat: Functions | None, found: Found) -> np.ndarray:
+def count_costs(graph: DecisionGraph, flat: Functions | None, found: SearchResult) -> np.ndarray:
     """Return what each row cost: functions if linear, else distinct kernel values, (n,).
 
     Parameters
@@ -262,7 +265,7 @@ def count_costs(graph: DecisionGraph, flat: Functions | None, found: Found) -> n
     graph, flat
         As the search took them. Kernel functions of a ``flat`` of its own must number the same
         training rows in ``support`` as those of the graph: a row that both use counts once.
-    found : Found
+    found : SearchResult
         Of a search with ``paths=True``, where the functions are of a kernel.
     """
     if isinstance(graph.functions, LinearFunctions) and not isinstance(flat, KernelFunctions):
@@ -382,7 +385,7 @@ def class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, 
     return functions, None
 
 
-def look(functions: Functions, rows: Any, n_jobs: int) -> tuple[_walks.Rows, _walks.Source]:
+def look(functions: Functions, rows: Any, n_jobs: int | None) -> tuple[_walks.Rows, _walks.Source]:
     """Return what the compiled loops read: the rows and functions, or margins of all functions."""
     n = rows.shape[0]
     if _is_direct(functions, rows):
@@ -404,7 +407,7 @@ def _search_blocks(
     X: Any,
     functions: Functions,
     flat: Functions | None,
-    n_jobs: int,
+    n_jobs: int | None,
 ) -> list[np.ndarray]:
     """Return the answers of ``search`` for all rows, block by block."""
     parts = [part for part in (functions, flat) if part is not None]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _walks, search
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, LinearFunctions

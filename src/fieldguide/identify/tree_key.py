@@ -20,10 +20,9 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, hstack
 from scipy.special import softmax
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_number, check_seed
 from fieldguide._saving import Array, Number
-from fieldguide.errors import FieldguideWarning
-from fieldguide.identify import search as searches
+from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.identify.back_off import (
     Groups,
     choose_groups,
@@ -43,12 +42,18 @@ from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
 from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key
+from fieldguide.identify.node_classifiers import (
+    EstimatorProblems,
+    NodeClassifierField,
+    check_node_classifier,
+)
 from fieldguide.identify.operating_points import (
     OperatingPoint,
     choose_point,
     measure_point,
 )
-from fieldguide.identify.serving import FastShortlist, FastWalker
+from fieldguide.identify.search import SearchResult, count_costs, shortlist
+from fieldguide.identify.search_strategies import Search, SearchField, Shortlist, make_search
 from fieldguide.svm import (
     KernelFunctions,
     LinearFunctions,
@@ -62,7 +67,6 @@ from fieldguide.svm import (
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
 from fieldguide.svm.folds import deal_folds
 
-SEARCHES = ("greedy", "best_first", "shortlist")
 TOLERANCES = (
     *(0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0),
     *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0, 22.0, 30.0),
@@ -88,27 +92,23 @@ class TreeKey(Key):
         Weight of the training errors of each function; "cv" takes the best for one-vs-all.
     kernel, gamma, loss, tol
         As of :class:`~fieldguide.identify.OneVsAllClassifier`.
-    search : {"shortlist", "best_first", "greedy"}
-        How an answer is found: by the more probable side at each node; by the most probable class;
-        or by the one-vs-all functions of the classes that are probable enough.
-    tolerance : float or "auto"
-        Of the shortlist: classes whose log-probability is within so much of the first. "auto" is
-        chosen on held-out rows: the cheapest that ``max_loss`` allows, or the most accurate that
-        ``max_cost`` does.
-    max_loss : float
-        How far below one-vs-all the accuracy of held-out rows may be, one standard error of the
-        difference included.
-    max_cost : float, optional
-        Largest share of the cost of one-vs-all, in place of ``max_loss``.
-    max_classes : int
-        Longest shortlist.
-    budget : int, optional
-        Largest number of nodes evaluated for one row.
+    search : Search or {"shortlist", "best_first", "greedy"}
+        How an answer is found: :class:`~fieldguide.identify.Greedy`,
+        :class:`~fieldguide.identify.BestFirst` or :class:`~fieldguide.identify.Shortlist`, or the
+        name of one with its default settings.
+    node_classifier : classifier, optional
+        A binary classifier with ``decision_function`` or ``predict_proba``, such as
+        ``LogisticRegression()``, clones of which are trained at the nodes, and for each class
+        against the rest, in place of the SVMs of the key. Those still plan which classes go which
+        way, where the method needs an SVM for that. A key with linear classifiers is served,
+        explained and exported as one with SVMs is; none with classifiers of another make can be
+        saved.
     n_trees : int
-        Trees that are asked together, each grown from other beginnings.
-    n_jobs : int
+        Number of trees that answer together, each grown from other starting points.
+    n_jobs : int, optional
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
+        Seed; None is another one each time.
 
     Attributes
     ----------
@@ -116,12 +116,14 @@ class TreeKey(Key):
     graph_ : DecisionGraph
         Its functions are those of the nodes, then those of the classes.
     tolerance_ : float
-    flat_scale_ : float
-        Of the one-vs-all functions, in the softmax over a shortlist.
-    miss_ : float
-        How often the class of a held-out row was not on its shortlist.
+        Of a shortlist: the tolerance that was chosen, or the one that was given.
+    inverse_temperature_ : float
+        Classes of a shortlist share softmax(inverse_temperature_ · one-vs-all functions).
+    miss_rate_ : float
+        Share of the held-out rows whose class was not on their shortlist.
     doubts_ : ndarray
-        Of held-out rows, ascending; see :mod:`fieldguide.identify.back_off`.
+        Of the held-out rows, ascending: the probability of the largest group around the answer that
+        misses the row's class. :meth:`predict_groups` takes its thresholds from these.
     held_out_ : HeldOut or None
         What the key says of training rows when their fold is left out.
     """
@@ -129,31 +131,29 @@ class TreeKey(Key):
     _fitted: ClassVar = {
         "graph_": GRAPH,
         "tolerance_": Number(0, finite=False),
-        "flat_scale_": Number(above=0),
-        "miss_": Number(0, 1),
+        "inverse_temperature_": Number(above=0).once("flat_scale_"),
+        "miss_rate_": Number(0, 1).once("miss_"),
         "doubts_": Array("float32", "n_doubts"),
-        "confidence_": CONFIDENCE,
+        "calibration_": CONFIDENCE.once("confidence_"),
     }
-    _newer: ClassVar[tuple[str, ...]] = ("loss",)
-    n_trees = 1  # of keys without this argument
-    max_loss: float = 0.01
-    max_cost: float | None = None
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "node_classifier")
+    _parameters: ClassVar = {"search": SearchField(), "node_classifier": NodeClassifierField()}
+    search: Search | str
+    node_classifier: Any = None  # of keys without this argument
+    n_trees = 1  # the same
 
     def __init__(
         self,
         C: float | str = 1.0,
         kernel: str = "linear",
+        *,
         gamma: float | None = None,
         loss: str | None = None,
         tol: float = 1e-3,
-        search: str = "shortlist",
-        tolerance: float | str = "auto",
-        max_loss: float = 0.01,
-        max_cost: float | None = None,
-        max_classes: int = 16,
-        budget: int | None = None,
+        search: Search | str = "shortlist",
+        node_classifier: Any = None,
         n_trees: int = 1,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.C = C
@@ -162,11 +162,7 @@ class TreeKey(Key):
         self.loss = loss
         self.tol = tol
         self.search = search
-        self.tolerance = tolerance
-        self.max_loss = max_loss
-        self.max_cost = max_cost
-        self.max_classes = max_classes
-        self.budget = budget
+        self.node_classifier = node_classifier
         self.n_trees = n_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -196,15 +192,28 @@ class TreeKey(Key):
     def _train_plan(self, problems: Problems, index: np.ndarray, plan: AnyPlan) -> Self:
         """Train the functions of the nodes and of the classes, and calibrate them."""
         asked = problems.changed(loss=self._find_loss())
+        if self.node_classifier is not None:
+            asked = EstimatorProblems.over(asked, self.node_classifier)
         nodes = asked.solve(plan.questions(index), C=self.C_)
-        flat = self._train_flat(problems, index, None)
-        self.graph_ = build_graph(plan, problems, nodes, flat, index)
+        flat = self._train_flat(asked, index, None)
+        self.graph_ = build_graph(plan, asked, nodes, flat, index)
         self._calibrate(asked, plan, nodes, flat, index)
         gaps = np.concatenate([nodes.gaps, flat.gaps])
         warn_open_gaps(
             type(self).__name__, gaps, self.tol, "lower C, scale the columns or raise tol"
         )
         return self
+
+    @classmethod
+    def _update_parameters(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Gather the settings of the search, which once were parameters of the key."""
+        usual = Shortlist().get_params()
+        own = {name: given.pop(name) for name in usual if name in given}
+        if own and own != usual and given.get("search") == "shortlist":
+            given["search"] = {"Shortlist": own}
+        elif own and given.get("search") == "best_first":
+            given["search"] = {"BestFirst": {"budget": own.get("budget")}}
+        return given
 
     @abstractmethod
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Any:
@@ -282,7 +291,7 @@ class TreeKey(Key):
         """Return what each row costs: functions if linear, else distinct kernel values."""
         X = self._read_rows(X)
         found = self._find(self.graph_, X, paths=True)
-        return searches.count_costs(self.graph_, None, found)
+        return count_costs(self.graph_, None, found)
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row of an array that is known to be right, for serving.
@@ -300,38 +309,36 @@ class TreeKey(Key):
         if not self.graph_.has_flat:
             raise InvalidArgument("graph_ must have a function for each class besides its nodes'.")
 
-    def _find(self, graph: DecisionGraph, X: Any, *, paths: bool = False) -> searches.Found:
-        if self.search == "greedy":
-            return searches.walk(graph, X, self.n_jobs, paths=paths)
-        options: dict[str, Any] = {"budget": self.budget, "n_jobs": self.n_jobs, "paths": paths}
-        if self.search == "best_first":
-            return searches.best_first(graph, X, **options)
-        return searches.shortlist(
-            graph, X, tolerance=self.tolerance_, max_classes=self.max_classes, **options
-        )
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the key, and those of its search as ``search__tolerance``."""
+        search = params.get("search", self.search)
+        if isinstance(search, str) and any(name.startswith("search__") for name in params):
+            params["search"] = make_search(type(self).__name__, search)
+        return super().set_params(**params)
 
-    def _serve(self) -> FastWalker | FastShortlist | None:
+    @property
+    def search_(self) -> Search:
+        """The search as an object, with the chosen tolerance in place of "auto"."""
+        return self._read_search().settle(self.tolerance_)
+
+    def _read_search(self) -> Search:
+        return make_search(type(self).__name__, self.search)
+
+    def _find(self, graph: DecisionGraph, X: Any, *, paths: bool = False) -> SearchResult:
+        return self.search_.find(graph, X, n_jobs=self.n_jobs, paths=paths)
+
+    def _serve(self) -> Any:
         """Return what answers rows without checks, made once for the settings at hand."""
-        graph, limits = self.graph_, (self.search, self.tolerance_, self.max_classes, self.budget)
+        graph, search = self.graph_, self.search
+        settings = (search,) if isinstance(search, str) else (type(search), *vars(search).values())
         made = getattr(self, "_server", None)
-        if made is not None and made[0] is graph and made[1] == limits:
-            return made[2]
-        server: FastWalker | FastShortlist | None = None
-        if isinstance(graph.functions, LinearFunctions):
-            if self.search == "greedy" and len(graph.roots) == 1:
-                server = FastWalker(graph, self.classes_)
-            elif self.search == "shortlist":
-                server = FastShortlist(
-                    graph,
-                    tolerance=self.tolerance_,
-                    max_classes=self.max_classes,
-                    budget=self.budget,
-                    classes=self.classes_,
-                )
-        self._server = graph, limits, server
+        if made is not None and made[0] is graph and made[1:3] == (self.tolerance_, settings):
+            return made[3]
+        server = self.search_.serve(graph, self.classes_)
+        self._server = graph, self.tolerance_, settings, server
         return server
 
-    def _probabilities(self, found: searches.Found) -> np.ndarray:
+    def _probabilities(self, found: SearchResult) -> np.ndarray:
         """Return a distribution for each row whose largest entry is the answer."""
         n, n_classes = len(found.answer), len(self.classes_)
         if found.margins is None:
@@ -343,20 +350,20 @@ class TreeKey(Key):
         own = np.arange(n), found.answer
         probability[own] = np.maximum(probability[own], probability.max(axis=1) * (1 + 1e-9))
         probability /= probability.sum(axis=1, keepdims=True)
-        return apply_confidence(probability, found.answer, getattr(self, "confidence_", None))
+        return apply_confidence(probability, found.answer, getattr(self, "calibration_", None))
 
-    def _share_list(self, found: searches.Found) -> np.ndarray:
+    def _share_list(self, found: SearchResult) -> np.ndarray:
         """Return the shares of the classes, those on a list by the functions that decided it."""
         assert found.margins is not None
         n, n_classes = len(found.answer), len(self.classes_)
         scores = np.full((n, n_classes), -np.inf)
         rows = np.repeat(np.arange(n), np.diff(found.margins.indptr))
-        scores[rows, found.margins.indices] = self.flat_scale_ * found.margins.data
+        scores[rows, found.margins.indices] = self.inverse_temperature_ * found.margins.data
         alone = np.diff(found.margins.indptr) == 0  # one class was left, and nothing more asked
         scores[alone, found.answer[alone]] = 0
         shares = softmax(scores, axis=1)
         if not self.graph_.has_evidence:
-            return shares * (1 - self.miss_)
+            return shares * (1 - self.miss_rate_)
         mass = found.mass.toarray()
         listed = np.where(np.isfinite(scores), mass, 0)
         return mass - listed + shares * listed.sum(axis=1, keepdims=True)
@@ -390,25 +397,30 @@ class TreeKey(Key):
     ) -> None:
         """Fit all that needs held-out rows, and keep what is said of those."""
         seed = problems.seed
-        self.flat_scale_, self.miss_, self.held_out_ = 1.0, 0.0, None
+        self.inverse_temperature_, self.miss_rate_, self.held_out_ = 1.0, 0.0, None
         self.doubts_, self.rank_doubts_ = (np.empty(0, dtype=np.float32) for _ in range(2))
-        self.confidence_: SigmoidCalibration | None = None
+        self.calibration_: SigmoidCalibration | None = None
         self._points: list[OperatingPoint] = []
-        self.tolerance_ = 1.0 if self.tolerance == "auto" else float(self.tolerance)
+        search = self._read_search()
+        self.tolerance_ = 1.0
+        if isinstance(search, Shortlist) and search.tolerance != "auto":
+            self.tolerance_ = float(search.tolerance)
         if (np.bincount(index) >= 2).sum() < 2:
             return  # a fold could be left with a single class: there is nothing to learn from
         held_out, margins, n_folds, growth = self._hold_out(problems, plan, nodes, flat, index)
         labels = index[held_out]
         scales = fit_node_scales(margins[:, : plan.n_nodes], plan.sides(index, held_out))
         self.graph_ = self.graph_._replace(scale=scales.astype(np.float32))
-        self.flat_scale_, _ = fit_scale(margins[:, plan.n_nodes :].astype(np.float64), labels)
+        self.inverse_temperature_, _ = fit_scale(
+            margins[:, plan.n_nodes :].astype(np.float64), labels
+        )
         # Functions that never saw a class say nothing of its only row.
         alone = np.flatnonzero(np.bincount(index)[labels] == 1)
         known = margins[:, : plan.n_nodes].copy()
         known[alone] = problems.evaluate(nodes, held_out[alone])
         parts = self._weigh(margins, known, labels, seed)
-        if self.tolerance == "auto" and self.search == "shortlist":
-            self.tolerance_ = self._choose_tolerance(parts, margins, labels)
+        if isinstance(search, Shortlist) and search.tolerance == "auto":
+            self.tolerance_ = self._choose_tolerance(search, parts, margins, labels)
         finds = [self._find(graph, margins[rows]) for rows, graph in parts]
         order = np.argsort(np.concatenate([rows for rows, _ in parts]))
         if finds[0].margins is not None:
@@ -416,13 +428,13 @@ class TreeKey(Key):
                 count_misses(found, labels[rows])
                 for found, (rows, _) in zip(finds, parts, strict=True)
             )
-            self.miss_ = (n_missed + 1) / (len(labels) + 2)  # Laplace's rule
+            self.miss_rate_ = (n_missed + 1) / (len(labels) + 2)  # Laplace's rule
         answer = np.concatenate([found.answer for found in finds])[order]
 
         def share() -> np.ndarray:
             return np.concatenate([self._probabilities(found) for found in finds])[order]
 
-        self.confidence_ = fit_confidence(share(), answer, labels)
+        self.calibration_ = fit_confidence(share(), answer, labels)
         probability = share()
         self.held_out_ = HeldOut.from_probabilities(held_out, probability, labels, n_folds)
         self.doubts_ = find_doubts(self.graph_, probability, answer, labels)
@@ -434,7 +446,7 @@ class TreeKey(Key):
         n_nodes = self.graph_.n_nodes
         scale = self.graph_.scale / growth[:n_nodes]
         self.graph_ = self.graph_._replace(scale=scale.astype(np.float32))
-        self.flat_scale_ /= float(growth[n_nodes:].mean())
+        self.inverse_temperature_ /= float(growth[n_nodes:].mean())
 
     def _weigh(
         self, margins: np.ndarray, known: np.ndarray, labels: np.ndarray, seed: int
@@ -449,10 +461,14 @@ class TreeKey(Key):
         is_cheap = not isinstance(functions, LinearFunctions) or (
             len(self.classes_) <= _MAX_CLASSES_PER_COLUMN * functions.n_features
         )
-        if self.search != "shortlist" or not is_cheap or not 0 < colors.size <= _MAX_EVIDENCE:
+        if (
+            not isinstance(self.search_, Shortlist)
+            or not is_cheap
+            or not 0 < colors.size <= _MAX_EVIDENCE
+        ):
             return [(np.arange(len(labels)), looked_up)]
         logits, known = (m[:, :n_nodes] * self.graph_.scale for m in (margins, known))
-        near = searches.shortlist(looked_up, margins, tolerance=_USUAL_REACH, paths=True)
+        near = shortlist(looked_up, margins, tolerance=_USUAL_REACH, paths=True)
         is_reached = near.mass.toarray() > 0
         assert near.used is not None
         fold = deal_folds(labels, N_FOLDS, seed)
@@ -477,25 +493,28 @@ class TreeKey(Key):
 
     def _choose_tolerance(
         self,
+        search: Shortlist,
         parts: list[tuple[np.ndarray, DecisionGraph]],
         margins: np.ndarray,
         labels: np.ndarray,
     ) -> float:
         """Return the tolerance that the wanted cost or accuracy asks for, on held-out rows."""
-        self._points = self._measure_points(parts, margins, labels)
-        if self.max_cost is not None and self._points[0].share > self.max_cost:
+        max_loss, max_cost = search.max_loss, search.max_cost
+        self._points = self._measure_points(search, parts, margins, labels)
+        if max_cost is not None and self._points[0].relative_cost > max_cost:
             warnings.warn(
-                f"max_cost={self.max_cost:g} of {type(self).__name__} cannot be met: the nodes "
-                f"alone cost {self._points[0].share:.3f} of one-vs-all.",
+                f"max_cost={max_cost:g} of {type(self).__name__} cannot be met: the nodes "
+                f"alone cost {self._points[0].relative_cost:.3f} of one-vs-all.",
                 FieldguideWarning,
                 stacklevel=5,
             )
-        chosen = self._points[choose_point(self._points, self.max_loss, self.max_cost)].tolerance
+        chosen = self._points[choose_point(self._points, max_loss, max_cost)].tolerance
         assert chosen is not None
         return chosen
 
     def _measure_points(
         self,
+        search: Shortlist,
         parts: list[tuple[np.ndarray, DecisionGraph]],
         margins: np.ndarray,
         labels: np.ndarray,
@@ -506,17 +525,17 @@ class TreeKey(Key):
         whole = cost_of_classes(self.graph_)
         points: list[OperatingPoint] = []
         for tolerance in TOLERANCES:
-            self.tolerance_ = tolerance
+            settled = search.settle(tolerance)
             is_right, cost = np.empty(n, dtype=bool), 0.0
             for rows, graph in parts:
-                found = self._find(graph, margins[rows], paths=True)
+                found = settled.find(graph, margins[rows], n_jobs=self.n_jobs, paths=True)
                 is_right[rows] = found.answer == labels[rows]
-                cost += float(searches.count_costs(self.graph_, None, found).sum())
+                cost += float(count_costs(self.graph_, None, found).sum())
             points.append(measure_point(tolerance, cost / n, whole, is_right, flat_right))
             last = points[-1]
-            if self.max_cost is not None and last.share > self.max_cost:
+            if search.max_cost is not None and last.relative_cost > search.max_cost:
                 break
-            if self.max_cost is None and last.gain >= 0 and last.is_within(self.max_loss):
+            if search.max_cost is None and last.gain >= 0 and last.is_within(search.max_loss):
                 break
         return points
 
@@ -567,20 +586,9 @@ class TreeKey(Key):
     def _check_arguments(self) -> None:
         owner = type(self).__name__
         self._check_shared(owner)
-        check_choice(owner, "search", self.search, SEARCHES)
-        if isinstance(self.tolerance, str) and self.tolerance != "auto":
-            raise InvalidArgument(
-                f'tolerance of {owner} must be a number or "auto"; got {self.tolerance!r}.'
-            )
-        if not isinstance(self.tolerance, str):
-            check_number(owner, "tolerance", self.tolerance, 0, np.inf)
-        check_number(owner, "max_classes", self.max_classes, 1, 2**31 - 1, integer=True)
-        check_number(owner, "max_loss", self.max_loss, 0, 1)
+        make_search(owner, self.search).check_arguments()
+        check_node_classifier(owner, self.node_classifier, self.kernel)
         check_number(owner, "n_trees", self.n_trees, 1, 1000, integer=True)
-        if self.budget is not None:
-            check_number(owner, "budget", self.budget, 1, 2**31 - 1, integer=True)
-        if self.max_cost is not None:
-            check_number(owner, "max_cost", self.max_cost, 0, np.inf)
         self._check_own()
 
 
@@ -614,7 +622,7 @@ def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
     return float(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x)
 
 
-def count_misses(found: searches.Found, labels: np.ndarray) -> int:
+def count_misses(found: SearchResult, labels: np.ndarray) -> int:
     """Return how many rows have a list that their class is not on."""
     assert found.margins is not None
     on_list = csr_array(
@@ -629,7 +637,7 @@ def count_misses(found: searches.Found, labels: np.ndarray) -> int:
 class _GivenMargins(KernelFunctions):
     """Functions that were evaluated before: each has a column of the rows for its value."""
 
-    def evaluate(self, X: Any, n_jobs: int = 1) -> np.ndarray:
+    def evaluate(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Return every function at every row, (n, n_functions)."""
         return X[:, self.support[self.coef.indices]]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 _LEAST_SHARE = 0.25  # of the classes, in the smaller group that a word makes
 

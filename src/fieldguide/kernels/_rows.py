@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 Rows: TypeAlias = Any  # a C-ordered matrix or a canonical CSR array, checked
 

@@ -30,8 +30,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._saving import ROWS, Array, Number, Saved
+from fieldguide.errors import InvalidArgument
 
 # Per kernel and order: step, a_0 … a_m. tests/kernels/test_additive_map.py solves them anew.
 FITTED: dict[str, tuple[tuple[float, tuple[float, ...]], ...]] = {
@@ -108,7 +109,7 @@ class AdditiveKernelMap(Saved, TransformerMixin, BaseEstimator):
         "bin_of_column_": Array("int64", "n_columns", within=(0, "n_features")),
     }
 
-    def __init__(self, kernel: str = "chi2", order: int = 1, step: float | None = None) -> None:
+    def __init__(self, kernel: str = "chi2", order: int = 1, *, step: float | None = None) -> None:
         self.kernel = kernel
         self.order = order
         self.step = step
@@ -147,7 +148,7 @@ class AdditiveKernelMap(Saved, TransformerMixin, BaseEstimator):
         return values.reshape(X.shape[0], -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return a name for each mapped column: the bin's own, then ``_cos1``, ``_sin1``, …"""
+        """Return a name for each column: that of the bin, then ``_cos1``, ``_sin1`` and so on."""
         check_is_fitted(self)
         names = self._input_names(input_features)
         turns = range(1, len(self.weights_))

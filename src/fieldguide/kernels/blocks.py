@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import _compiled
 from fieldguide.kernels._pairs import DEFINITIONS, Pairs, choose_pairs
 from fieldguide.kernels._rows import Rows, check_pair, check_rows, compress, is_sparse
@@ -26,7 +27,7 @@ def kernel_blocks(
     gamma: float | None = None,
     block_rows: int | None = None,
     dtype: Any = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Return an iterator over the rows of a kernel matrix that need not fit in memory.
 
@@ -85,7 +86,7 @@ def fill_kernel(
     gamma: float | None = None,
     dtype: Any = None,
     out: np.ndarray | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return the whole matrix of a kernel, in ``out`` where that is given."""
     owner = f"{kernel}_kernel"
@@ -114,7 +115,7 @@ def default_gamma(
     kernel: str = "exponential_chi2",
     *,
     n_pairs: int | None = 200_000,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> float:
     """Return γ = 1 / mean distance of two different rows; 1 where all rows are equal.
 
@@ -130,7 +131,7 @@ def default_gamma(
         With more pairs than this, the mean of Σ (x−z)²/(x+z) is taken over this many drawn
         pairs (200,000 give it to about one part in a thousand); None takes all of them. The mean
         of Σ (x−z)² is always exact.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the draw.
 
     Examples
@@ -142,9 +143,8 @@ def default_gamma(
     check_choice("default_gamma", "kernel", kernel, ("exponential_chi2", "rbf"))
     if n_pairs is not None:
         check_number("default_gamma", "n_pairs", n_pairs, 1, 2**62, integer=True)
-    check_number("default_gamma", "random_state", random_state, 0, 2**32 - 1, integer=True)
     rows = check_rows("default_gamma", "X", X, is_histogram=DEFINITIONS[kernel].is_histogram)
-    return _find_gamma(rows, kernel, n_pairs, random_state)
+    return _find_gamma(rows, kernel, n_pairs, check_seed("default_gamma", random_state))
 
 
 def _prepare(
@@ -180,7 +180,7 @@ def _check_type(owner: str, dtype: Any) -> np.dtype:
 
 
 def _fill_rows(
-    pairs: Pairs, gamma: float | None, low: int, high: int, out: np.ndarray, n_jobs: int
+    pairs: Pairs, gamma: float | None, low: int, high: int, out: np.ndarray, n_jobs: int | None
 ) -> None:
     """Write rows low to high to ``out``; of half a matrix, what lies right of the diagonal."""
     height = pairs.chunk_rows()

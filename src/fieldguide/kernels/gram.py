@@ -35,7 +35,12 @@ __all__ = [
 
 
 def chi2_kernel(
-    X: Any, Y: Any = None, *, dtype: Any = None, out: np.ndarray | None = None, n_jobs: int = 1
+    X: Any,
+    Y: Any = None,
+    *,
+    dtype: Any = None,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return Σ 2xz/(x+z) for every pair of rows.
 
@@ -50,7 +55,7 @@ def chi2_kernel(
     out : ndarray of shape (m, n), optional
         Where to write. A ``numpy.memmap`` is written once, from its first row to its last, so
         that it can be larger than memory.
-    n_jobs : int
+    n_jobs : int, optional
         Threads; the result is the same for any number.
 
     Returns
@@ -68,7 +73,12 @@ def chi2_kernel(
 
 
 def intersection_kernel(
-    X: Any, Y: Any = None, *, dtype: Any = None, out: np.ndarray | None = None, n_jobs: int = 1
+    X: Any,
+    Y: Any = None,
+    *,
+    dtype: Any = None,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return Σ min(x, z) for every pair of rows, shape (m, n); arguments as of `chi2_kernel`.
 
@@ -83,7 +93,12 @@ def intersection_kernel(
 
 
 def jensen_shannon_kernel(
-    X: Any, Y: Any = None, *, dtype: Any = None, out: np.ndarray | None = None, n_jobs: int = 1
+    X: Any,
+    Y: Any = None,
+    *,
+    dtype: Any = None,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return Σ x/2·log2((x+z)/x) + z/2·log2((x+z)/z), shape (m, n); arguments as of `chi2_kernel`.
 
@@ -100,7 +115,12 @@ def jensen_shannon_kernel(
 
 
 def hellinger_kernel(
-    X: Any, Y: Any = None, *, dtype: Any = None, out: np.ndarray | None = None, n_jobs: int = 1
+    X: Any,
+    Y: Any = None,
+    *,
+    dtype: Any = None,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return Σ √(xz) for every pair of rows, shape (m, n); arguments as of `chi2_kernel`.
 
@@ -121,7 +141,7 @@ def exponential_chi2_kernel(
     gamma: float | None = None,
     dtype: Any = None,
     out: np.ndarray | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return exp(−γ Σ (x−z)²/(x+z)) for every pair of rows, shape (m, n).
 
@@ -146,7 +166,7 @@ def rbf_kernel(
     gamma: float | None = None,
     dtype: Any = None,
     out: np.ndarray | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return exp(−γ Σ (x−z)²) for every pair of rows, shape (m, n); values may be negative.
 

@@ -10,12 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import Labels, Saved, Size
-from fieldguide.locate.finding import Finding, find_objects, score_bags
+from fieldguide.errors import InvalidArgument
+from fieldguide.locate.finding import ClipRegions, find_objects, score_bags
 from fieldguide.locate.superpixels import Regions
-from fieldguide.locate.supervoxels import Supervoxels
-from fieldguide.locate.tubes import TubeFinding, find_tubes
 
 
 class Bags(NamedTuple):
@@ -85,23 +83,27 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     def locate(
         self,
         bags: Sequence[Any],
-        regions: Sequence[Regions | Supervoxels],
+        regions: Sequence[Regions | ClipRegions],
         target: Any = None,
         *,
         contrast: Sequence[np.ndarray] | None = None,
-    ) -> list[Finding | TubeFinding]:
+    ) -> list[Any]:
         """Return where the objects of a class are: scores, mask and boxes of each picture.
 
         Parameters
         ----------
         bags : sequence of arrays of shape (m_i, n_features)
-        regions : sequence of Regions, or of Supervoxels for clips
+        regions : sequence of Regions, or of :class:`~fieldguide.video.Supervoxels` for clips
             Where the rows of each bag lie in the picture.
         target : class, optional
             Which class to look for; ``classes_[1]`` of two by default.
         contrast : sequence of arrays of shape (m_i,), optional
             How far each region of a picture stands out from its border: what scores high and
             stands out is found, as in a guide; see :func:`~fieldguide.locate.find_objects`.
+
+        Returns
+        -------
+        list of Finding, or of :class:`~fieldguide.video.TubeFinding` for clips
         """
         scores = self.instance_scores(bags)
         for name, given in (("regions", regions), ("contrast", contrast)):
@@ -111,16 +113,16 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
                     f"bags; got {len(given)}."
                 )
         column = self._find_column(target)
-        found: list[Finding | TubeFinding] = []
+        found: list[Any] = []
         for i, (places, values) in enumerate(zip(regions, scores, strict=True)):
             turned = self._turn(values, column)
             score = float(self._score_bags(turned, np.array([0, len(turned)]))[0])
             standing = None if contrast is None else contrast[i]
-            if not isinstance(places, Supervoxels):
+            if isinstance(places, Regions):
                 objects = find_objects(places, turned, contrast=standing)
                 found.append(objects._replace(score=score))
             elif standing is None:
-                found.append(find_tubes(places, turned)._replace(score=score))
+                found.append(places.find(turned)._replace(score=score))
             else:
                 raise InvalidArgument(
                     f"contrast of {type(self).__name__}.locate is for pictures, and the regions of "

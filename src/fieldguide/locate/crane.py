@@ -26,9 +26,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Array, Items, Number, Part
+from fieldguide.errors import InvalidArgument
 from fieldguide.locate.bags import BagClassifier, Bags
 
 METRICS = ("hellinger", "euclidean")
@@ -51,12 +52,14 @@ class CRANE(BagClassifier):
     Parameters
     ----------
     n_nearest : int
-        How many regions of positives a negative speaks against; 1 in the paper.
+        Number of regions of positive bags, the nearest ones, that each negative region counts
+        against; 1 in the paper.
     cutoff : float
-        Times the median reach of a negative, the distance from which on it is silent.
+        A negative region counts against none that is farther away than this many times the median
+        distance of negative regions to their nearest positive ones.
     metric : {"hellinger", "euclidean"}
         The first is the distance of the roots, for histograms.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, one function each; the answer does not depend on it.
 
     Attributes
@@ -98,7 +101,7 @@ class CRANE(BagClassifier):
         *,
         cutoff: float = 2.0,
         metric: str = "hellinger",
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_nearest = n_nearest
         self.cutoff = cutoff

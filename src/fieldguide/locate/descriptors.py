@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.bag_of_words import BagOfWords, soft_shares
 from fieldguide.features.codebook import nearest_words
 from fieldguide.features.network import Network
@@ -66,7 +66,7 @@ def region_words(image: Any, regions: Regions, bag: BagOfWords) -> np.ndarray:
 
 
 def region_features(
-    image: Any, regions: Regions, network: Network, size_px: int | None = None
+    image: Any, regions: Regions, network: Network, *, size_px: int | None = None
 ) -> np.ndarray:
     """Return the network's features of each region, rows of length 1.
 

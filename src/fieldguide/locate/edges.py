@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 
 
 def follow_edges(
-    field: np.ndarray, image: Any, radius_px: int = 6, smoothness: float = 1e-3
+    field: np.ndarray, image: Any, *, radius_px: int = 6, smoothness: float = 1e-3
 ) -> np.ndarray:
     """Return a field that changes where the picture does.
 

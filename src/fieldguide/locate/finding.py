@@ -4,18 +4,32 @@ The score of a picture, or of a piece of it, comes from those of its regions: th
 weights proportional to the positive part, or the largest where none is positive.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.locate.contrast import stand_out
 from fieldguide.locate.superpixels import Regions
-from fieldguide.locate.supervoxels import Supervoxels
 
 CUT_OFF = 0.6  # the best of a few tried on drawn specimens
+
+
+class ClipRegions(Protocol):
+    """Regions of a clip, as :class:`~fieldguide.video.Supervoxels` are."""
+
+    @property
+    def n_regions(self) -> int:
+        """How many regions there are."""
+
+    @property
+    def adjacency(self) -> np.ndarray:
+        """Regions that touch, (n_pairs, 2)."""
+
+    def find(self, scores: np.ndarray) -> Any:
+        """Return where the regions are that score above 0."""
 
 
 class Finding(NamedTuple):
@@ -86,7 +100,7 @@ def find_objects(
 
 def choose_regions(
     owner: str,
-    regions: Regions | Supervoxels,
+    regions: Regions | ClipRegions,
     scores: np.ndarray,
     threshold: float,
     at_least_one: bool,
@@ -104,7 +118,7 @@ def choose_regions(
     return scores, is_found
 
 
-def connect(regions: Regions | Supervoxels, is_found: np.ndarray) -> list[np.ndarray]:
+def connect(regions: Regions | ClipRegions, is_found: np.ndarray) -> list[np.ndarray]:
     """Return the regions of each connected piece of those found."""
     a, b = regions.adjacency.T
     joined = is_found[a] & is_found[b]

@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Number, OneOf, OrNone, Part
-from fieldguide.errors import FieldguideWarning
+from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.kernels import KERNELS, AdditiveKernelMap, default_gamma
 from fieldguide.locate.alternation import Selection
 from fieldguide.locate.bags import BagClassifier, Bags
@@ -118,8 +118,8 @@ class KernelBagClassifier(BagClassifier):
     map_order: int
     map_above: int
     n_folds: int
-    n_jobs: int
-    random_state: int
+    n_jobs: int | None
+    random_state: Any
 
     _fitted: ClassVar = {
         "C_": Number(above=0),

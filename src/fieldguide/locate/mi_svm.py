@@ -22,8 +22,14 @@ from fieldguide.locate.simplex import find_caps
 class MISVM(KernelBagClassifier):
     """Multiple-instance SVM that takes the best region of each positive bag.
 
-    The score of a bag is that of its best region. Arguments are those of
-    :class:`RegionSelector`, where they are the same; ``max_iter`` is the number of choices.
+    The score of a bag is that of its best region.
+
+    Parameters
+    ----------
+    kernel, C, C_negative, gamma, map_order, map_above, n_folds, n_jobs, random_state
+        As of :class:`RegionSelector`.
+    max_iter : int
+        The most times that the best regions are chosen anew.
 
     Attributes
     ----------
@@ -59,8 +65,8 @@ class MISVM(KernelBagClassifier):
         map_order: int = 1,
         map_above: int = 5000,
         n_folds: int = 3,
-        n_jobs: int = 1,
-        random_state: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C

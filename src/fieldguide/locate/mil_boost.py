@@ -12,32 +12,18 @@ Reference: P. Viola, J. Platt, C. Zhang, "Multiple instance boosting for object 
 NIPS (2005).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from fieldguide._check import check_number
-from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
-from fieldguide._saving import FLOATS, Array, Items, Part
+from fieldguide._stumps import SAVED, Stumps, find_stump
 from fieldguide.locate.bags import BagClassifier, Bags
 
 _LARGEST_STEP = 4.0
-
-
-class Stumps(NamedTuple):
-    """A sum of steps: score = Σ_r ±height_r by whether column_r is above threshold_r."""
-
-    column: np.ndarray
-    threshold: np.ndarray
-    height: np.ndarray
-
-    def evaluate(self, X: np.ndarray) -> np.ndarray:
-        """Return the scores of rows, (n,)."""
-        is_above = X[:, self.column] > self.threshold
-        return np.where(is_above, self.height, -self.height).sum(axis=1, dtype=np.float64)
 
 
 class MILBoost(BagClassifier):
@@ -48,12 +34,12 @@ class MILBoost(BagClassifier):
     Parameters
     ----------
     n_rounds : int
-        Stumps of each function.
+        Boosting rounds; each adds a stump to every function.
     n_bins : int
         Thresholds of a column: its least value and the quantiles of those above it.
     shrinkage : float
-        Share of the best step that is taken.
-    n_jobs : int
+        Learning rate: share of the best step that each round takes.
+    n_jobs : int, optional
         Threads, one function each; the answer does not depend on it.
 
     Attributes
@@ -74,22 +60,16 @@ class MILBoost(BagClassifier):
     array([ 1, -1])
     """
 
-    _fitted: ClassVar = {
-        "stumps_": Items(
-            Part(
-                Stumps,
-                {
-                    "column": Array("int64", "n_stumps", within=(0, "n_features")),
-                    "threshold": Array(FLOATS, "n_stumps"),
-                    "height": Array("float64", "n_stumps"),
-                },
-            )
-        )
-    }
+    _fitted: ClassVar = {"stumps_": SAVED}
     _unsaved = ("log_likelihoods_",)
 
     def __init__(
-        self, n_rounds: int = 100, *, n_bins: int = 32, shrinkage: float = 0.5, n_jobs: int = 1
+        self,
+        n_rounds: int = 100,
+        *,
+        n_bins: int = 32,
+        shrinkage: float = 0.5,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.n_bins = n_bins
@@ -151,17 +131,11 @@ def boost(
     shrinkage: float = 1.0,
 ) -> tuple[Stumps, list[float]]:
     """Return the stumps of one function and the log-likelihood after each round."""
-    n_cuts = cuts.shape[1]
     score = np.zeros(bins.shape[1])
     columns, places, heights, trace = [], [], [], []
-    gains = np.empty((len(cuts), n_cuts))
     for _ in range(n_rounds):
-        slope = slopes(score, start, is_positive)
-        sum_above(bins, slope, gains)
-        gains *= 2
-        gains -= slope.sum()  # Σ slope · (±1 by the side of the cut)
-        d, t = np.unravel_index(int(np.abs(gains).argmax()), gains.shape)
-        side = np.where(bins[d] > t, 1.0, -1.0) * np.sign(gains[d, t])
+        d, t, edge = find_stump(bins, cuts.shape[1], slopes(score, start, is_positive))
+        side = np.where(bins[d] > t, 1.0, -1.0) * np.sign(edge)
 
         def loss(step: float, at: np.ndarray = score, side: np.ndarray = side) -> float:
             return -log_likelihood(at + step * side, start, is_positive)
@@ -171,7 +145,7 @@ def boost(
         score = score + step * side
         columns.append(int(d))
         places.append(int(t))
-        heights.append(step * float(np.sign(gains[d, t])))
+        heights.append(step * float(np.sign(edge)))
         trace.append(log_likelihood(score, start, is_positive))
     return Stumps(np.array(columns), cuts[columns, places], np.array(heights)), trace
 
@@ -194,19 +168,3 @@ def slopes(score: np.ndarray, start: np.ndarray, is_positive: np.ndarray) -> np.
 
 def _to_dense(X: Any) -> np.ndarray:
     return X.toarray() if sparse.issparse(X) else X
-
-
-@jit
-def sum_above(bins, slope, out):
-    """Write Σ slope over the rows above each cut, bins (d, n) to out (d, n_cuts). O(nd)."""
-    n_cuts = out.shape[1]
-    sums = np.empty(n_cuts + 1)
-    for d in range(bins.shape[0]):
-        sums[:] = 0.0
-        column = bins[d]
-        for i in range(len(slope)):
-            sums[column[i]] += slope[i]
-        total = 0.0
-        for t in range(n_cuts - 1, -1, -1):
-            total += sums[t + 1]
-            out[d, t] = total

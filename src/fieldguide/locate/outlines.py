@@ -4,10 +4,12 @@ Points are in shares of the picture's width and height: 0, 0 is its upper left c
 a hole has two rings, to be filled by the even-odd rule.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import ndimage
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 Ring = tuple[tuple[float, float], ...]
 
@@ -72,7 +74,9 @@ def ring_area(ring: np.ndarray) -> float:
 
 
 def _trace(
-    values: np.ndarray, find_contours, approximate_polygon
+    values: np.ndarray,
+    find_contours: Callable[..., list[np.ndarray]],
+    approximate_polygon: Callable[..., np.ndarray],
 ) -> list[tuple[float, np.ndarray]]:
     """Return (area in pixels, points as x, y) of each ring where values cross a half."""
     # Two pixels of nothing around, so that rings close; what lies beyond the border is cut off.

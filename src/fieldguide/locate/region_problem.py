@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from fieldguide.svm.coordinate_descent import solve_linear
-from fieldguide.svm.rows import Rows, share_rows
+from fieldguide.svm.shared_rows import Rows, share_rows
 from fieldguide.svm.smo import solve_kernel
 
 INTERCEPT_SCALING = 10.0

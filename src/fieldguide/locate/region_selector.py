@@ -37,27 +37,29 @@ class RegionSelector(KernelBagClassifier):
     C : float or "cv"
         Cost of a positive bag on the wrong side.
     C_negative : float, "balanced" or None
-        Cost of a negative region; as C when None, and so that both sides weigh the same in sum
-        when "balanced".
+        Cost of a negative region; that of C when None. "balanced" gives positive bags and negative
+        regions the same total cost.
     cap : float in (0, 1] or "cv"
         The largest weight of a region; a bag of m regions has max(cap, 1/m).
     n_starts : int
-        Searches, the first from equal weights, the others from random ones; the best is kept. The
-        problem is not convex: ``objectives_`` tells where each ended.
+        Number of searches, the first from equal weights, the others from random ones; the best is
+        kept. The problem is not convex: ``objectives_`` tells where each search ended.
     gamma : float, optional
         Of "exponential_chi2" and "rbf"; 1 / mean distance by default.
     tol : float
-        Stop where no change of the weights promises more than this share of the objective.
+        Stop when no step can lower the objective by more than this share of it.
     max_iter : int
-        Steps of a search at most.
+        Largest number of steps of a search.
     map_order, map_above : int
-        The explicit map has 2·order + 1 columns for each bin, and is used above so many regions.
+        The explicit map is used for more than ``map_above`` regions, and has 2 · ``map_order`` + 1
+        columns for each bin.
     n_folds : int
         For "cv": C = 1 and cap = 1/3 are kept unless others have a clearly better average
         precision of held-out bags, by more than a standard error.
-    n_jobs : int
+    n_jobs : int, optional
         Threads for folds and classes; the answer does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
+        Seed; None is another one each time.
 
     Attributes
     ----------
@@ -105,8 +107,8 @@ class RegionSelector(KernelBagClassifier):
         map_order: int = 1,
         map_above: int = 5000,
         n_folds: int = 3,
-        n_jobs: int = 1,
-        random_state: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C

@@ -41,7 +41,7 @@ def least_values(gradient: np.ndarray, start: np.ndarray, caps: np.ndarray) -> n
 
 
 @jit
-def _sum_clipped(v, low, high, cap, shift):
+def _sum_clipped(v: np.ndarray, low: int, high: int, cap: float, shift: float) -> float:
     """Return Σ clip(v − shift, 0, cap) over one bag."""
     total = 0.0
     for k in range(low, high):
@@ -50,7 +50,7 @@ def _sum_clipped(v, low, high, cap, shift):
 
 
 @jit
-def _project(v, start, caps, out):
+def _project(v: np.ndarray, start: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
     """Write clip(v − τ, 0, cap) with τ such that each bag sums to 1. O(m log m) a bag."""
     for b in range(len(caps)):
         low, high, cap = start[b], start[b + 1], caps[b]
@@ -80,7 +80,7 @@ def _project(v, start, caps, out):
 
 
 @jit
-def _least_values(g, start, caps, out):
+def _least_values(g: np.ndarray, start: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
     """Fill each bag's least entries of g up to the cap. O(m log m) a bag."""
     for b in range(len(caps)):
         order = np.sort(g[start[b] : start[b + 1]])

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import iterate_images, shrink
 
 METHODS = ("slic", "felzenszwalb", "hierarchical")
@@ -123,6 +124,11 @@ def superpixels(
 
 def to_regions(labels: Any) -> Regions:
     """Return the record of a label map, (height, width) whole numbers; its names are renumbered.
+
+    Parameters
+    ----------
+    labels : array of shape (height, width), whole numbers
+        Which region each pixel is of.
 
     Examples
     --------

@@ -2,10 +2,11 @@
 
 from fieldguide.metrics.accuracy import mean_class_accuracy
 from fieldguide.metrics.calibration import Reliability, measure_reliability
-from fieldguide.metrics.localization import corloc, localization_curve
+from fieldguide.metrics.localization import LocalizationCurve, corloc, localization_curve
 from fieldguide.metrics.trees import ancestor_matrix, average_edge_error, locality, purity
 
 __all__ = [
+    "LocalizationCurve",
     "Reliability",
     "ancestor_matrix",
     "average_edge_error",

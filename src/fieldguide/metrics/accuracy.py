@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 
 def mean_class_accuracy(y_true: Any, y_pred: Any) -> float:

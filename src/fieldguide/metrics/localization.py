@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_number
+from fieldguide._check import check_number
+from fieldguide.errors import InvalidArgument
 
 
 class LocalizationCurve(NamedTuple):
@@ -154,7 +155,7 @@ def overlaps(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
         ]
         sizes = areas[0][:, None] + areas[1]
     union = sizes - inside
-    return np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+    return np.asarray(np.divide(inside, union, out=np.zeros_like(inside), where=union > 0))
 
 
 def _as_shapes(name: str, values: Any, picture: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 
 Taxonomy = Mapping[Any, Sequence[str]]
 
@@ -64,6 +64,13 @@ def average_edge_error(tree: Any, labels: Any, y: Any, taxonomy: Taxonomy) -> fl
 def purity(labels: Any, y: Any) -> float:
     """Return the share of rows that are of the most frequent kind of their node.
 
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The node of each row.
+    y : array of shape (n,)
+        The kind of each row.
+
     Examples
     --------
     >>> from fieldguide.metrics import purity
@@ -78,6 +85,15 @@ def locality(tree: Any, labels: Any, y: Any) -> float:
     """Return minus the mean distance of two rows of one kind, kinds weighted by their rows.
 
     0 is best: every kind in one node. A kind of a single row counts as 0.
+
+    Parameters
+    ----------
+    tree : array of shape (n_nodes,)
+        The parent of each node, -1 for the root; or a tree with ``parent``.
+    labels : array of shape (n,)
+        The node of each row.
+    y : array of shape (n,)
+        The kind of each row.
 
     Examples
     --------
@@ -125,7 +141,7 @@ def ancestor_matrix(parent: Sequence[int] | np.ndarray) -> np.ndarray:
     return is_above
 
 
-def _count(labels: Any, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray, list]:
+def _count(labels: Any, y: Any, owner: str) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Return rows by node and kind, the nodes in use, and the kinds."""
     labels, y = np.asarray(labels), np.asarray(y)
     if labels.ndim != 1 or labels.shape != y.shape or not labels.size:
@@ -153,4 +169,4 @@ def _node_distances(parent: np.ndarray, nodes: np.ndarray, owner: str) -> np.nda
         )
     above = ancestor_matrix(parent)[nodes]
     depth = above.sum(axis=1)
-    return depth[:, None] + depth - 2 * (above @ above.T)
+    return np.asarray(depth[:, None] + depth - 2 * (above @ above.T))

@@ -21,7 +21,14 @@ from fieldguide.select.concert_solvers import (
 from fieldguide.select.correlation import CorrelationSelector
 from fieldguide.select.forward_backward import ForwardBackwardSelector
 from fieldguide.select.multiple_kernel import MultipleKernelClassifier
-from fieldguide.select.objective import GramObjective, RowsObjective
+from fieldguide.select.objective import (
+    GramObjective,
+    GramTable,
+    Objective,
+    RowsObjective,
+    RowsTable,
+    Table,
+)
 from fieldguide.select.sums import FeatureSums
 
 __all__ = [
@@ -34,9 +41,13 @@ __all__ = [
     "FeatureSums",
     "ForwardBackwardSelector",
     "GramObjective",
+    "GramTable",
     "MultipleKernelClassifier",
+    "Objective",
     "PathPoint",
     "RowsObjective",
+    "RowsTable",
+    "Table",
     "solve_concert",
     "solve_frank_wolfe",
     "solve_working_set",

@@ -4,20 +4,19 @@ Columns are given as ``starts`` (D + 1,), ``rows`` and ``values`` (non-zeros), a
 whose columns are sorted by value. A weight of 0 in ``beta`` leaves a row out.
 """
 
-import numba
+from itertools import pairwise
+
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 
 CHI2, INTERSECTION, LINEAR = 0, 1, 2
 
 
-@jit
-def sort_columns(starts, rows, values):
+def sort_columns(starts: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """Sort the entries of each column by value, in place. O(non-zeros · log n)."""
-    for k in range(len(starts) - 1):
-        low, high = starts[k], starts[k + 1]
-        order = np.argsort(values[low:high])
+    for low, high in pairwise(starts.tolist()):  # numpy: sorting takes seconds to compile
+        order = np.argsort(values[low:high], kind="stable")
         values[low:high] = values[low:high][order]
         rows[low:high] = rows[low:high][order]
 
@@ -87,7 +86,7 @@ def apply_bins(op, starts, rows, values, bins, beta, out):
                 result[rows[t]] = 2.0 * values[t] * _sum_ratios(c, x, m, values[t])
 
 
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+@inner_jit(fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _sum_ratios(c, x, m, own):
     """Return Σ_j c_j / (own + x_j) over the first m, in any order of summing. O(m)."""
     total = 0.0

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import INTEGERS, Array, Either, Number, OneOf, Part
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import AdditiveKernelMap
 from fieldguide.select.additive_pricing import (
     Selection,

@@ -1,9 +1,8 @@
 """The compiled loop of the group lasso: groups one after the other, the margins kept up to date."""
 
-import numba
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 
 
 @jit
@@ -63,7 +62,7 @@ def move_intercept(y, corner, f):
     return middle
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def slope(y, corner, f, pull):
     """Write minus the slope of each row's loss to ``pull``. O(n)."""
     for i in range(len(f)):
@@ -72,14 +71,14 @@ def slope(y, corner, f, pull):
         pull[i] = y[i] * (s if s < 1.0 else 1.0)
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def add(z, factor, f):
     """Add factor · z to f. O(n)."""
     for i in range(len(f)):
         f[i] += factor * z[i]
 
 
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@inner_jit(fastmath={"reassoc", "contract", "nsz"})
 def dot(z, pull):
     """Return z·pull, summed in any order. O(n)."""
     total = 0.0

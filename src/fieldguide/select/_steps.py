@@ -1,9 +1,8 @@
 """Compiled loops of the concert solvers; symbols as in :mod:`fieldguide.select.concert_solvers`."""
 
-import numba
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.svm._kernels import place_largest
 
 _NEVER = -1e300  # the slope of a weight at its cap, which may not rise
@@ -13,7 +12,7 @@ _MOST_FREE = 64  # weights of a jump
 _RIDGE = 1e-10
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def _weigh_gains(e_i, g_ii, row, diagonal, w, e, gain):
     """Write what a step with each weight gains to ``gain``, 0 for weights at 0. O(m)."""
     for k in range(len(w)):
@@ -24,7 +23,7 @@ def _weigh_gains(e_i, g_ii, row, diagonal, w, e, gain):
         gain[k] = np.divide(difference * difference, curvature) * (w[k] > 0.0)
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def _update(t, row_i, row_j, cap, w, e, free):
     """Take a step off the slopes; write those of the weights that may rise to ``free``. O(m)."""
     for k in range(len(w)):
@@ -94,13 +93,13 @@ def find_gap(w, e, k):
     return 2.0 * total
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def _subtract(factor, row, out):
     for p in range(len(out)):
         out[p] -= factor * row[p]
 
 
-@jit
+@inner_jit
 def _solve_symmetric(A, b):
     """Solve A x = b for x in place of ``b``; False where a pivot is 0. O(m³/3).
 
@@ -124,15 +123,21 @@ def _solve_symmetric(A, b):
     return True
 
 
-@jit
+@inner_jit
 def _jump(G, cap, w, e):
     """Minimise over the weights between their bounds, as far as they stay there. O(f³ + f m).
 
     Pairs find the f weights that are free soon, but then come near their minimum slowly.
     """
-    free = np.flatnonzero((w > 0.0) & (w < cap))
-    f = len(free)
-    if f < 2 or f > _MOST_FREE:
+    free = np.empty(_MOST_FREE, dtype=np.int64)
+    f = 0
+    for p in range(len(w)):
+        if w[p] > 0.0 and w[p] < cap:
+            if f == _MOST_FREE:
+                return
+            free[f] = p
+            f += 1
+    if f < 2:
         return
     system = np.empty((f + 1, f + 1))
     d = np.zeros(f + 1)
@@ -152,10 +157,16 @@ def _jump(G, cap, w, e):
         if abs(d[a]) * length > room:
             length, blocked = room / abs(d[a]), free[a]
             bound = cap if d[a] > 0.0 else 0.0
-    moves = length * (d[:f] - d[:f].mean())  # the sum stays as it is, to the last digit
+    mean = 0.0
     for a in range(f):
-        w[free[a]] = min(max(w[free[a]] + moves[a], 0.0), cap)
-    add_rows(G, free, -moves, e)
+        mean += d[a]
+    mean /= f
+    moves = np.empty(f)
+    for a in range(f):
+        move = length * (d[a] - mean)  # the sum stays as it is, to the last digit
+        w[free[a]] = min(max(w[free[a]] + move, 0.0), cap)
+        moves[a] = -move
+    add_rows(G, free[:f], moves, e)
     if blocked >= 0:
         w[blocked] = bound
 
@@ -216,12 +227,17 @@ def solve_whole(G, c, size, least, w, k, tol, objectives, max_steps):
     are computed afresh in each pass, since they drift while pairs move. O(n) for each step.
     """
     n = len(w)
-    e = np.empty(n)
+    e, taken = np.empty(n), np.empty(n)
+    used = np.empty(n, dtype=np.int64)
     n_steps, gap, unit = 0, 0.0, 1.0
     for turn in range(len(objectives)):
-        e[:] = c
-        used = np.flatnonzero(w)
-        add_rows(G, used, -w[used], e)
+        n_used = 0
+        for p in range(n):
+            e[p] = c[p]
+            if w[p] != 0.0:
+                used[n_used], taken[n_used] = p, -w[p]
+                n_used += 1
+        add_rows(G, used[:n_used], taken[:n_used], e)
         J = size
         for p in range(n):
             J -= w[p] * (c[p] + e[p])

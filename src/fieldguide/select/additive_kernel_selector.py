@@ -19,9 +19,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Array, Items, Number, OneOf
+from fieldguide.errors import InvalidArgument
 from fieldguide.select._additive_modes import (
     FUNCTION,
     MODES,
@@ -69,16 +70,16 @@ class AdditiveKernelSelector(VotingSelector):
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Rounds of pricing ("exact"), or fifties of epochs ("large").
-    n_jobs : int
+        Largest number of pricing rounds ("exact"), or of runs of 50 epochs each ("large").
+    n_jobs : int, optional
         Threads, over classes; the answer does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the folds of ``C="cv"``.
     n_rounds : int
-        After the first round the bins that have a weight are set aside and the same problem is
-        solved for those that are left, so often in all. The weights are the mean of all rounds, and
-        one SVM follows. One round has few more bins than support rows; several keep more of what
-        many similar bins tell.
+        Number of rounds. Each round selects bins and sets them aside, so that the next one selects
+        among the others. The weights are the mean over all rounds, and one SVM is trained in the
+        end. One round selects few more bins than there are support rows; several rounds also keep
+        bins that are similar to those.
 
     Attributes
     ----------
@@ -128,11 +129,12 @@ class AdditiveKernelSelector(VotingSelector):
         self,
         kernel: str = "chi2",
         C: float | str = 1.0,
+        *,
         mode: str = "auto",
         normalize: bool = True,
         tol: float = 1e-2,
         max_iter: int = 100,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
         n_rounds: int = 1,
     ) -> None:

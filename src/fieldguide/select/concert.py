@@ -19,8 +19,9 @@ from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._saving import Array, IfSet, Number, OrNone
+from fieldguide.errors import InvalidArgument
 from fieldguide.select.k_path import (
     DEFAULT_P1,
     P1_GRID,
@@ -62,7 +63,7 @@ class ConcertSelector(VotingSelector):
         "auto" is the one of 0.5, 1 and 2 with the best held-out votes; without rows to hold out
         (from sums, or with one row of a class) it is 2.
     bias : bool
-        Leave a constant free beside the vote.
+        Fit a constant besides the vote.
     balance : bool
         Give the class and the rest the same weight.
     calibrate : bool
@@ -74,9 +75,9 @@ class ConcertSelector(VotingSelector):
         "frank_wolfe" is the method of the paper, with its 100 iterations.
     tol : float
         Relative duality gap to stop at.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with some of the classes or folds; the result does not depend on it.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the folds.
 
     Attributes
@@ -124,6 +125,7 @@ class ConcertSelector(VotingSelector):
     def __init__(
         self,
         k: float | str = "auto",
+        *,
         p0: float = 0.0,
         p1: float | str = "auto",
         bias: bool = True,
@@ -132,7 +134,7 @@ class ConcertSelector(VotingSelector):
         scale: bool = True,
         solver: str = "working_set",
         tol: float = 1e-6,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.k = k
@@ -160,7 +162,7 @@ class ConcertSelector(VotingSelector):
     def _takes_parts(self) -> bool:
         return self.k != "cv"
 
-    @available_if(lambda self: self._takes_parts())
+    @available_if(lambda self: self._takes_parts())  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add rows to the sums, and choose features from all rows seen.
 
@@ -306,21 +308,22 @@ class ConcertClassifier(ConcertSelector):
     k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state
         As of :class:`ConcertSelector`.
     refit : {"mix", "svm", None}
-        "mix" adds up concerts of several k and p1 (with k or p1 given, of that alone), the vote of
-        the features that correlate most (unless p1 is given) and linear SVMs on all columns, shared
-        by held-out rows; see :mod:`fieldguide.select.mixture`. ``weights_`` are then those of the
-        votes together, ``k_`` and ``p1_`` those of the concert with the largest share. "svm" trains
-        SVMs on the columns selected for any class, with C by cross-validation; ``coef_`` and
-        ``intercept_`` are those of the SVMs. None leaves the vote of :class:`ConcertSelector` as it
-        is; so does "mix" where there are sums but no rows, and with k="cv".
+        What is done with the selected features. "mix" adds up the votes of several concerts (of the
+        given k or p1, or of several values), the vote of the features that correlate most (unless
+        p1 is given) and linear SVMs on all columns, with weights chosen on held-out rows; see
+        :mod:`fieldguide.select.mixture`. ``weights_`` are then those of all votes together, ``k_``
+        and ``p1_`` those of the concert with the largest weight. "svm" trains SVMs on the columns
+        that are selected for any class, with C by cross-validation; ``coef_`` and ``intercept_``
+        are theirs. None leaves the vote of :class:`ConcertSelector` as it is; so does "mix" where
+        there are sums but no rows, and with k="cv".
     probability : bool
         Fit the scale of ``predict_proba`` to held-out scores, which takes about five more fits
         where they are not known from the mixture.
 
     Attributes
     ----------
-    scale_ : float or None
-        Probabilities are softmax(scale_ · scores).
+    inverse_temperature_ : float or None
+        Probabilities are softmax(inverse_temperature_ · scores).
     shares_ : ndarray of shape (n_parts,)
         Of "mix": what each part adds to the spread of the scores, the concerts first, the SVM last.
 
@@ -334,7 +337,7 @@ class ConcertClassifier(ConcertSelector):
     """
 
     _fitted: ClassVar = {
-        "scale_": IfSet(OrNone(Number(above=0))),
+        "inverse_temperature_": IfSet(OrNone(Number(above=0))).once("scale_"),
         "shares_": IfSet(Array("float64", "n_parts")),
         "C_": IfSet(Number(above=0)),
     }
@@ -342,6 +345,7 @@ class ConcertClassifier(ConcertSelector):
     def __init__(
         self,
         k: float | str = "auto",
+        *,
         p0: float = 0.0,
         p1: float | str = "auto",
         bias: bool = True,
@@ -352,18 +356,28 @@ class ConcertClassifier(ConcertSelector):
         probability: bool = False,
         solver: str = "working_set",
         tol: float = 1e-6,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         super().__init__(
-            *(k, p0, p1, bias, balance, calibrate, scale, solver, tol, n_jobs, random_state)
+            k,
+            p0=p0,
+            p1=p1,
+            bias=bias,
+            balance=balance,
+            calibrate=calibrate,
+            scale=scale,
+            solver=solver,
+            tol=tol,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
         self.refit = refit
         self.probability = probability
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on rows ``X``, (n, n_features), with labels ``y``, (n,)."""
-        self.scale_: float | None = None
+        self.inverse_temperature_: float | None = None
         if self.refit == "mix" and self.k != "cv":
             return self._fit_mixture(X, y)
         super().fit(X, y)
@@ -401,14 +415,16 @@ class ConcertClassifier(ConcertSelector):
     def _fit_scale(self, scores: np.ndarray | None, index: np.ndarray) -> Self:
         """Set the scale of probabilities by held-out scores, if it is asked for."""
         if self.probability:
-            self.scale_ = 1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
+            self.inverse_temperature_ = (
+                1.0 if scores is None else fit_scale(spread_two_classes(scores), index)[0]
+            )
         return self
 
-    @available_if(lambda self: self.probability)
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities; the largest belongs to :meth:`predict`."""
         scores = self._score(self._read_rows(X))
-        return softmax((self.scale_ or 1.0) * spread_two_classes(scores), axis=1)
+        return softmax((self.inverse_temperature_ or 1.0) * spread_two_classes(scores), axis=1)
 
     def _refit(self, X: np.ndarray, index: np.ndarray) -> np.ndarray | None:
         """Train SVMs on the selected columns; return held-out scores if they are of use."""
@@ -432,8 +448,10 @@ class ConcertClassifier(ConcertSelector):
 
     def _check_opened(self) -> None:
         super()._check_opened()
-        if self.probability and getattr(self, "scale_", None) is None:
-            raise InvalidArgument("scale_ must be a number where there are probabilities.")
+        if self.probability and getattr(self, "inverse_temperature_", None) is None:
+            raise InvalidArgument(
+                "inverse_temperature_ must be a number where there are probabilities."
+            )
 
     def _takes_parts(self) -> bool:
         return super()._takes_parts() and self.refit != "svm" and not self.probability

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.select import _steps
 from fieldguide.select.objective import Objective, RowsObjective
 
@@ -80,7 +80,17 @@ def solve_working_set(
     start: np.ndarray | None = None,
     max_passes: int = 100,
 ) -> ConcertSolution:
-    """Minimise over a growing table of columns; arguments as of :func:`solve_concert`."""
+    """Minimise over a growing table of columns.
+
+    Parameters
+    ----------
+    objective : Objective
+        J, as a :class:`GramObjective` or a :class:`RowsObjective`.
+    k, tol, start
+        As of :func:`solve_concert`.
+    max_passes : int
+        The most times that columns are added to the table.
+    """
     n = len(objective.c)
     check_k(k, n)
     w = fill_vertex(objective.c, k, start)
@@ -134,7 +144,16 @@ def solve_frank_wolfe(
     """Go to the best vertex as far as J falls, again and again: the method of the seed.
 
     It comes near the minimum in 10 to 20 iterations and needs thousands for a gap of 1e-6; the
-    seed takes 100. Other arguments as of :func:`solve_concert`.
+    seed takes 100.
+
+    Parameters
+    ----------
+    objective : Objective
+        J, as a :class:`GramObjective` or a :class:`RowsObjective`.
+    k, tol, start
+        As of :func:`solve_concert`.
+    max_iter : int
+        The most steps.
     """
     n = len(objective.c)
     check_k(k, n)

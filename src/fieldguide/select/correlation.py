@@ -44,7 +44,7 @@ class CorrelationSelector(VotingSelector):
 
     _fitted: ClassVar = {**LINEAR_VOTES, "k_": Number(1, whole=True)}
 
-    def __init__(self, k: int | str = "auto", scale: bool = True) -> None:
+    def __init__(self, k: int | str = "auto", *, scale: bool = True) -> None:
         self.k = k
         self.scale = scale
 

@@ -35,7 +35,7 @@ class ForwardBackwardSelector(VotingSelector):
         A feature is dropped when that costs less than ``nu`` times what the last one gained.
     tol : float
         Stop when a feature gains less than this share of Q without features.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with some classes.
 
     Attributes
@@ -56,7 +56,7 @@ class ForwardBackwardSelector(VotingSelector):
     _fitted = LINEAR_VOTES
 
     def __init__(
-        self, k: int | None = None, nu: float = 0.5, tol: float = 1e-3, n_jobs: int = 1
+        self, k: int | None = None, *, nu: float = 0.5, tol: float = 1e-3, n_jobs: int | None = None
     ) -> None:
         self.k = k
         self.nu = nu

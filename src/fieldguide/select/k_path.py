@@ -72,7 +72,7 @@ def hold_out_votes(
     columns: ColumnMap,
     *,
     seed: int = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> HeldOutVotes | None:
     """Return scores of rows that took no part, or None where a class has a single row.
 

@@ -94,7 +94,7 @@ def fit_mixture(
     *,
     plain_k: int | None = None,
     seed: int = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> Mixture:
     """Train every part on all rows, and share by what parts trained on some say of the others.
 
@@ -193,7 +193,7 @@ class _Svm:
     """The SVMs of all classes on all columns."""
 
     def __init__(
-        self, F: np.ndarray, index: np.ndarray, n_classes: int, *, seed: int, n_jobs: int
+        self, F: np.ndarray, index: np.ndarray, n_classes: int, *, seed: int, n_jobs: int | None
     ) -> None:
         self.index, self.seed, self.is_pair = index, seed, n_classes == 2
         self.problems = Problems(np.ascontiguousarray(F), n_jobs=n_jobs, seed=seed)

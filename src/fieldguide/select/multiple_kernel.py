@@ -17,9 +17,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import ROWS, Array, Items, Labels, Number, OneOf, OrNone, Part, Plain, Saved
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.select._multiple_weights import lower_bound, solve_weights
 from fieldguide.select.additive_kernel_selector import list_sides
@@ -69,7 +70,7 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         Divide each kernel by the mean squared distance v_m.
     tol : float
         Relative duality gap to reach.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, over classes; the answer does not depend on it.
 
     Attributes
@@ -123,10 +124,11 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         self,
         blocks: Mapping[str, Any] | None = None,
         kernel: str | Mapping[str, str] = "rbf",
+        *,
         C: float = 1.0,
         normalize: bool = True,
         tol: float = 1e-3,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
     ) -> None:
         self.blocks = blocks
         self.kernel = kernel

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.select import _steps
 
 
@@ -143,7 +143,12 @@ class RowsObjective:
 
 
 class RowsTable:
-    """Mapped columns of F, one after the other, with their Gram matrix."""
+    """Mapped columns of F, one after the other, with their Gram matrix.
+
+    Parameters
+    ----------
+    objective : RowsObjective
+    """
 
     def __init__(self, objective: RowsObjective) -> None:
         self.objective = objective
@@ -220,7 +225,12 @@ class GramObjective:
 
 
 class GramTable:
-    """Rows of the Gram matrices that belong to some columns."""
+    """Rows of the Gram matrices that belong to some columns.
+
+    Parameters
+    ----------
+    objective : GramObjective
+    """
 
     def __init__(self, objective: GramObjective) -> None:
         self.objective = objective

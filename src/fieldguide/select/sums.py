@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_choice
+from fieldguide._check import check_choice
 from fieldguide._saving import Array, OneOf, Part
+from fieldguide.errors import InvalidArgument
 from fieldguide.select.objective import read_matrix
 
 _ROWS_PER_BLOCK = 4096

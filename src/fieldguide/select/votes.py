@@ -14,13 +14,13 @@ The vote w·f' is linear in f. Scores of classes are votes as they are, votes wi
 calibrated, votes less their (weighted) mean over their (weighted) standard deviation.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.select.concert_solvers import (
     ConcertSolution,
     solve_frank_wolfe,
@@ -61,7 +61,7 @@ def fit_votes(
     F: np.ndarray | None = None,
     index: np.ndarray | None = None,
     start: np.ndarray | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
 ) -> Votes:
     """Solve the problem of every class.
 
@@ -77,7 +77,7 @@ def fit_votes(
         Rows and their class numbers, in place of the Gram matrices.
     start : ndarray of shape (m, n), optional
         Weights to begin with, such as those for another k.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with some classes; the result does not depend on it.
     """
     n_classes = len(sums.counts)
@@ -100,7 +100,7 @@ def fit_votes(
     return Votes(weights, flips, coef, intercept, gaps)
 
 
-def _vote_without_rows(n: int, is_certain: bool) -> tuple:
+def _vote_without_rows(n: int, is_certain: bool) -> tuple[Any, ...]:
     """Return the function of a class that no row, or every row, is of."""
     return np.zeros(n), np.zeros(n, dtype=bool), np.zeros(n), np.inf if is_certain else -np.inf, 0.0
 

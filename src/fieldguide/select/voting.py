@@ -9,8 +9,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import FLOATS, ROWS, Array, Field, Labels, Saved
+from fieldguide.errors import InvalidArgument
 from fieldguide.select.objective import ColumnMap
 
 LINEAR_VOTES: dict[str, Field] = {

@@ -72,7 +72,7 @@ class ChapterPage:
         """Return the outline to draw over a new picture of the given width and height."""
         return None
 
-    def word_answer(self, guide: "Guide", record: Any) -> list[str]:
+    def describe_answer(self, guide: "Guide", record: Any) -> list[str]:
         """Return the lines of a terminal for its part of an answer."""
         return []
 

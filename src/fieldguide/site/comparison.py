@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fieldguide.guide.compare import Comparison, Pair, word_comparison
+from fieldguide.guide.compare import Comparison, Pair, describe_comparison
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Specimen
 from fieldguide.site.addresses import AddressBook
@@ -42,7 +42,7 @@ def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> 
             first=first,
             second=second,
             names=[tree_name(guide.about) for guide in (first, second)],
-            statement=word_comparison(first, second, comparison),
+            statement=describe_comparison(first, second, comparison),
             pairs=[pair for pair in comparison.pairs if pair.first is not None],
             lonely=[pair for pair in comparison.pairs if pair.first is None],
             ways=list(_ways(first, second, comparison)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldguide.guide.edits import Edit
 from fieldguide.guide.pairs import KindPair
-from fieldguide.guide.views import Branch, Found, Kind, Specimen, VisualWord
+from fieldguide.guide.views import Branch, Kind, QueryResult, Specimen, VisualWord
 from fieldguide.site.answers import ShortAnswer, ShownAnswer
 from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
@@ -167,7 +167,7 @@ class ResultsPage:
     """results.html: search.html?q=… on the server."""
 
     query: str
-    found: Found | None  # None where the query was refused
+    found: QueryResult | None  # None where the query was refused
     refusal: str
     terms: list[ShownTerm]
     notes: list[str]
@@ -214,6 +214,7 @@ class AboutPage:
     about: dict[str, Any]  # as the guide has it
     confusions: list[tuple[str, str, int]]  # kind, what the key said, how often
     tree_facts: list[tuple[str, str]]
+    step_times: list[tuple[str, str]]
     update: str  # what the last build measured and fitted again; "" for a first build
     charts: list[Chart]  # about the key
     other_files: str  # files that are no pictures, by type, in words; "" where there are none

@@ -107,7 +107,7 @@ def describe_sides(
 ) -> tuple[tuple[Side, Side], Side | None]:
     """Return the two ways out of a couplet, and the kinds that go both ways."""
 
-    minus_words, plus_words = guide.word_couplet(couplet.number)
+    minus_words, plus_words = guide.describe_couplet(couplet.number)
 
     def side(
         sign: str,

@@ -20,6 +20,7 @@ from fieldguide.errors import EditError
 from fieldguide.guide.edits import Edit, Target
 from fieldguide.guide.edits.records import FORMS, IMAGE
 from fieldguide.guide.edits.targets import is_digest
+from fieldguide.site.uploads import in_time
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -68,7 +69,7 @@ async def read_form(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "Send an edit as the form of a page does.")
     body = b""
-    async for part in request.stream():
+    async for part in Request(request.scope, in_time(request.receive)).stream():
         body += part
         if len(body) > MOST_BYTES:
             raise HTTPException(413, "That edit is too long.", {"Connection": "close"})

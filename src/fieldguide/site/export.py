@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fieldguide._files import encode_json, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
+from fieldguide.guide.shelf import find_picture, is_address
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
 from fieldguide.site.render import Renderer
 
@@ -159,7 +160,7 @@ def _read_form(target: Path) -> str:
     """Return the format of an earlier export; the site's where none is said."""
     try:
         said = json.loads((target / MARKER).read_text(encoding="utf-8"))
-        return said.get("format", _Site.form)
+        return str(said.get("format", _Site.form))
     except (OSError, ValueError, AttributeError):
         return _Site.form
 
@@ -167,6 +168,12 @@ def _read_form(target: Path) -> str:
 def _write_marker(folder: Path, names: list[str], form: str) -> None:
     said = {"made_by": "fieldguide", "format": form, "files": sorted(names)}
     write_bytes(folder / MARKER, encode_json(said))
+
+
+def _move_marker(work: Path, target: Path, names: list[str], form: str) -> None:
+    """Write the list of names beside the export first: who is killed leaves nothing in it."""
+    _write_marker(work, names, form)
+    os.replace(work / MARKER, target / MARKER)
 
 
 def _move_into(work: Path, target: Path, content: Content, earlier: list[str]) -> None:
@@ -182,11 +189,11 @@ def _move_into(work: Path, target: Path, content: Content, earlier: list[str]) -
             raise FieldguideError(
                 f"{folder.name!r} in {target.name!r} is a link to another folder; remove the link."
             )
-    _write_marker(target, sorted({*names, *earlier}), content.form)
+    _move_marker(work, inside, sorted({*names, *earlier}), content.form)
     for name in [*(n for n in names if n != first), first]:
         os.replace(work / name, inside / name)
     remove_listed(target, set(earlier).difference(names))
-    _write_marker(target, names, content.form)
+    _move_marker(work, inside, names, content.form)
 
 
 class _Site:
@@ -247,18 +254,18 @@ def _used_pictures(guide: "Guide") -> list[str]:
 
 def copy_picture(guide: "Guide", address: str, work: Path, name: str = "") -> None:
     """Copy a picture of a guide below ``work``, under its own address or another name."""
-    root = (Path(guide.folder) / "pictures").resolve()
-    source = (Path(guide.folder) / address).resolve()
+    source = find_picture(Path(guide.folder), address)
     place = Path(os.path.normpath(work / (name or address)))
-    if not source.is_relative_to(root) or not place.is_relative_to(work):
+    is_link = source is None and os.path.lexists(Path(guide.folder) / address)
+    if is_link or not is_address(address) or not place.is_relative_to(work):
         raise FieldguideError(
-            f"The guide lists a picture outside its own folder ({address!r}); build it again."
+            f"The guide lists a picture that is a link, or outside its own folder ({address!r}); "
+            "build it again."
         )
-    place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        # A copy: who edits a picture of the export must not change that of the guide.
-        shutil.copyfile(source, place)
-    except FileNotFoundError:
+    if source is None:
         raise FieldguideError(
             f"A picture of the guide is missing ({address!r}); build the guide again."
-        ) from None
+        )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # A copy: who edits a picture of the export must not change that of the guide.
+    shutil.copyfile(source, place)

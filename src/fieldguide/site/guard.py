@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -44,6 +45,7 @@ _SENTENCES = {
     405: "This address does not take that kind of request.",
     500: "Something went wrong inside the guide; its log says what.",
 }
+_THREADS = 8  # that make pages: more would not be quicker, and each keeps memory of its own
 _log = logging.getLogger("fieldguide.site")
 
 
@@ -62,6 +64,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         started = False
 
         async def send_guarded(message: Message) -> None:
@@ -138,6 +141,20 @@ def wants_json(request: Request) -> bool:
     if request.url.path.startswith("/api/") or request.url.path == "/api":
         return True
     return "text/html" not in request.headers.get("accept", "")
+
+
+def warn_of_host(host: str) -> str:
+    """Return what to tell somebody whose guide other machines can reach; "" where none can."""
+    try:
+        is_own = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_own = False
+    if is_own:
+        return ""
+    return (
+        "Every machine that reaches this one can read the guide and send it pictures; names of "
+        "files, dates and places are on its pages. Use --host 127.0.0.1 to keep it to yourself."
+    )
 
 
 def hosts_for(bind_host: str, names: Iterable[str] = ()) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import escape
 
+from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import (
     BOTH,
@@ -24,7 +25,7 @@ from fieldguide.site.key_layout import (
     Layout,
     Row,
 )
-from fieldguide.site.phrases import count, listed
+from fieldguide.site.phrases import count
 
 WORDS = {"−": "minus", "0": "both", "+": "plus"}
 NAME_PX = 10.5  # size of the names; the style sheet has the same

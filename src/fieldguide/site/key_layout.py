@@ -7,8 +7,9 @@ ways lead to is drawn once, beside the first that leads to it; the others refer 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fieldguide.guide.naming import display_name
 from fieldguide.guide.views import Couplet, Exemplar
-from fieldguide.site.phrases import Spell, display_name
+from fieldguide.site.phrases import Spell
 
 CARD_PX = 188  # width of a couplet
 COLUMN_PX = 216  # from one column to the next

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from fieldguide.guide.finding import rewrite_term
-from fieldguide.guide.views import Facet, Found, Term
+from fieldguide.guide.views import Facet, QueryResult, Term
 from fieldguide.site.addresses import AddressBook, href
 from fieldguide.site.phrases import name_source, rank_source
 
@@ -81,7 +81,7 @@ def show_choices(
     return Choices(shared, groups)
 
 
-def show_terms(guide: "Guide", book: AddressBook, found: Found) -> list[ShownTerm]:
+def show_terms(guide: "Guide", book: AddressBook, found: QueryResult) -> list[ShownTerm]:
     """Return the terms of a query, each with where it leads."""
     written = [rewrite_term(term) for term in found.terms]
     shown = []

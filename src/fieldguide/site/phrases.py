@@ -8,7 +8,7 @@ from fieldguide.guide.answer import Answer
 from fieldguide.guide.dates import MONTHS
 from fieldguide.guide.naming import LIKE, display_name, listed
 from fieldguide.guide.pairs import KindPair
-from fieldguide.guide.views import Branch, Found, KeyPath, PathStep, SideWords, Specimen, Term
+from fieldguide.guide.views import Branch, KeyPath, PathStep, QueryResult, SideWords, Specimen, Term
 
 # How a kind is written: ``Guide.shown_name``.
 Spell = Callable[[str], str]
@@ -215,10 +215,10 @@ def word_side(own: SideWords, other: SideWords, spell: Spell = display_name) -> 
     ('cat family; also beaver', 'not so', '')
     """
     said = ", ".join(word.name for word in own.words) or ("not so" if other.words else "")
-    if not said or not own.but:
+    if not said or not own.exceptions:
         return said
-    more = [f"{len(own.but) - MOST_BUT} more"] if len(own.but) > MOST_BUT + 1 else []
-    names = [spell(kind) for kind in own.but]
+    more = [f"{len(own.exceptions) - MOST_BUT} more"] if len(own.exceptions) > MOST_BUT + 1 else []
+    names = [spell(kind) for kind in own.exceptions]
     return f"{said}; also {listed([*names[: MOST_BUT if more else None], *more])}"
 
 
@@ -270,7 +270,7 @@ def word_doubt(specimen: Specimen, spell: Spell = display_name) -> str:
     """Say what the key says of a specimen: "the key says wren, 48% sure"."""
     if specimen.answer is None:
         return "the key was not asked"
-    sure = "" if specimen.sure is None else f", {percent(specimen.sure)} sure"
+    sure = "" if specimen.confidence is None else f", {percent(specimen.confidence)} sure"
     if specimen.answer == specimen.kind:
         return f"the key agrees{sure}"
     return f"the key says {spell(specimen.answer)}{sure}"
@@ -306,7 +306,7 @@ def rank_source(source: str) -> int:
     return 2 * order.index(source) if source in order else 2 * order.index("surroundings") - 1
 
 
-def word_found(found: Found) -> str:
+def describe_result(found: QueryResult) -> str:
     """Say how many specimens fit a query."""
     terms = [f"not {term.text}" if term.excludes else term.text for term in found.terms]
     if found.total or len(terms) == 1:
@@ -342,7 +342,7 @@ def word_term(term: Term, spell: Spell = display_name) -> str:
     return f"{term.text} → {' or '.join(parts)}"
 
 
-def list_notes(found: Found, spell: Spell = display_name) -> list[str]:
+def list_notes(found: QueryResult, spell: Spell = display_name) -> list[str]:
     """Say what the terms of a query are taken for, where it is not what they say."""
     return [note for term in found.terms if (note := word_term(term, spell))]
 
@@ -392,6 +392,20 @@ def word_update(about: Mapping[str, Any]) -> str:
         f"{sentence} Measuring took {duration(measuring)}; words, tree, key and all that follows "
         f"from them were fitted again, in {duration(fitting)}."
     )
+
+
+def word_steps(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the steps of a build with how long each took, the longest first.
+
+    ``[("reading images", "5.9 s, 12 %"), …]``; those of less than a tenth of a second are left out.
+    """
+    took = about.get("step_seconds") or {}
+    total = sum(took.values())
+    return [
+        (step, f"{seconds:,.1f} s, {100 * seconds / total:.0f} %")
+        for step, seconds in sorted(took.items(), key=lambda each: (-each[1], each[0]))
+        if seconds > 0
+    ]
 
 
 def word_date(iso: str) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageOps
 
-from fieldguide.errors import GuideError
 from fieldguide.features.properties import PROPERTY_NAMES
 from fieldguide.guide.measure import KEEP_SMALL_PX, LARGE_PX, SMALL_PX
+from fieldguide.guide.shelf import open_picture
 from fieldguide.guide.views import Exemplar, Specimen
 from fieldguide.site.addresses import AddressBook
 from fieldguide.site.phrases import alternative_text
@@ -130,20 +130,9 @@ def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
 
 def embed_picture(folder: Path, specimen: Specimen, size_px: tuple[int, int] | None = None) -> str:
     """Return a thumbnail, whole or cut to a size, as a data address: for files that stand alone."""
-    root = (Path(folder) / "pictures").resolve()
-    path = (Path(folder) / specimen.thumbnail).resolve()
-    try:
-        if not path.is_relative_to(root):
-            raise OSError("it lies outside the guide")
-        with Image.open(path) as image:
-            cut = image.convert("RGB")
-            if size_px is not None:
-                cut = ImageOps.fit(cut, size_px, Image.Resampling.LANCZOS)
-    except OSError as error:
-        raise GuideError(
-            f"The picture {specimen.thumbnail!r} of the guide cannot be used ({error}); build the "
-            "guide again."
-        ) from None
+    cut = open_picture(Path(folder), specimen.thumbnail).convert("RGB")
+    if size_px is not None:
+        cut = ImageOps.fit(cut, size_px, Image.Resampling.LANCZOS)
     return _to_data_address(cut, 85)
 
 

@@ -9,11 +9,12 @@ from markupsafe import escape
 from fieldguide._check import check_choice, check_number
 from fieldguide.errors import GuideError
 from fieldguide.guide.couplets import Agreement, compare_keys
+from fieldguide.guide.naming import display_name
 from fieldguide.guide.views import Exemplar
 from fieldguide.site.chapter_pages import ASSETS
 from fieldguide.site.key_drawing import describe_drawing, draw_key, fit, shorten, wrap
 from fieldguide.site.key_layout import PICTURE_PX, Layout, lay_out
-from fieldguide.site.phrases import count, display_name
+from fieldguide.site.phrases import count
 from fieldguide.site.pictures import embed_picture, find_specimen
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fieldguide.guide.answer import to_plain
 from fieldguide.guide.compare import Comparison
 from fieldguide.guide.pairs import KindPair
-from fieldguide.guide.views import Found, Term
+from fieldguide.guide.views import QueryResult, Term
 from fieldguide.site.chapter_pages import list_pages
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BranchRecord:
     branch: int
     words: tuple[str, ...]
     count: int  # specimens here and below
-    here: int
+    n_direct: int  # specimens that sit at this branch itself
     is_likeness: bool  # named by what it holds, where no word divides further
     truth: float  # how often its name is true of its specimens, estimated
     stability: float | None  # how far the chains of samples agree on it; None without
@@ -46,10 +46,10 @@ class BranchRecord:
 
 
 @dataclass(frozen=True)
-class WordRecord:
+class VisualWordRecord:
     """A visual word."""
 
-    word: int
+    number: int
     share: float  # of the windows of all pictures
     kinds: Mapping[str, float]  # where it is most frequent, and how many times more so
 
@@ -100,7 +100,7 @@ class BorderRecord:
     path: str
     kind: str | None
     answer: str | None  # what the key says when it has not seen it
-    sure: float | None  # the probability of that
+    confidence: float | None  # the probability of that
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class FindRecord:
 
 
 @dataclass(frozen=True)
-class FoundRecord:
+class QueryRecord:
     """What fits a query."""
 
     query: str
@@ -149,7 +149,7 @@ def branch_record(guide: "Guide", branch: int, depth: int | None) -> BranchRecor
         branch=node.id,
         words=node.words,
         count=node.count,
-        here=node.here,
+        n_direct=node.n_direct,
         is_likeness=node.is_likeness,
         truth=node.truth,
         stability=node.stability,
@@ -158,9 +158,9 @@ def branch_record(guide: "Guide", branch: int, depth: int | None) -> BranchRecor
     )
 
 
-def word_records(guide: "Guide") -> list[WordRecord]:
+def visual_word_records(guide: "Guide") -> list[VisualWordRecord]:
     """Return the visual words of a guide."""
-    return [WordRecord(w.number, w.share, dict(w.kinds)) for w in guide.visual_words]
+    return [VisualWordRecord(w.number, w.share, dict(w.kinds)) for w in guide.visual_words]
 
 
 def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) -> ComparisonRecord:
@@ -190,17 +190,17 @@ def comparison_record(guide: "Guide", other: "Guide", comparison: Comparison) ->
 def kind_pair_to_plain(guide: "Guide", pair: KindPair) -> dict[str, Any]:
     """Return two kinds as values that JSON can hold, what chapters say last, by their name."""
     border = tuple(
-        BorderRecord(each.id, each.path, each.kind, each.answer, each.sure)
+        BorderRecord(each.id, each.path, each.kind, each.answer, each.confidence)
         for each in guide.specimens(pair.border)
     )
     parts = {name: page.record_pair(guide, pair) for name, page in list_pages().items()}
     return {**to_plain(pair), "border": to_plain(border), **to_plain(parts)}
 
 
-def found_record(found: Found) -> FoundRecord:
+def query_record(found: QueryResult) -> QueryRecord:
     """Return what fits a query."""
     finds = tuple(
         FindRecord(f.specimen.id, f.specimen.path, f.specimen.kind, f.score, f.because)
         for f in found.finds
     )
-    return FoundRecord(found.query, found.total, found.terms, finds)
+    return QueryRecord(found.query, found.total, found.terms, finds)

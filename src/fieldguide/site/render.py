@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from jinja2 import (
+    BytecodeCache,
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+)
+from jinja2.bccache import Bucket
 from PIL import Image
 
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.edits.telling import tell_edit
+from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
@@ -228,7 +237,7 @@ class Renderer:
             frontispiece=self.pictures(whole.exemplars[:STRIP]),
             rows=home_rows(self.guide.branches, self.pictures),
             n_branches=len(self.guide.branches) - 1,
-            n_elsewhere=whole.here,
+            n_elsewhere=whole.n_direct,
         )
 
     def _show_branch(self, page: Page) -> BranchPage:
@@ -364,6 +373,7 @@ class Renderer:
             confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
             tree_facts=phrases.word_tree(about),
             update=phrases.word_update(about),
+            step_times=phrases.word_steps(about),
             charts=[chart for chart in _draw_charts(about.get("key") or {}) if chart is not None],
             other_files=phrases.word_others(about.get("other_files") or {}),
             most_unreadable=_MOST_UNREADABLE,
@@ -426,6 +436,24 @@ class Renderer:
         )
 
 
+class _CompiledTemplates(BytecodeCache):
+    """Templates as they were compiled first: every edition of a guide, and each edit, uses them."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], Any] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give a template that is known its code."""
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a template."""
+        self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _CompiledTemplates()
+
+
 def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environment:
     """Return the templates, with the turns of phrase that they use; kinds are spelled as told.
 
@@ -443,6 +471,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=_COMPILED,
     )
     environment.filters.update(
         href=str if alone else href,
@@ -451,7 +480,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         word_stability=phrases.word_stability,
         word_truth=phrases.word_truth,
         how_sure=phrases.how_sure,
-        listed=phrases.listed,
+        listed=listed,
         duration=phrases.duration,
         signed=phrases.signed,
         close_call=phrases.is_close_call,

@@ -38,6 +38,7 @@ import webbrowser
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,9 +61,12 @@ from starlette.routing import Mount, Route
 from fieldguide.collection import digest_of
 from fieldguide.errors import EditError, FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import to_plain
+from fieldguide.guide.shelf import find_picture
+from fieldguide.site import phrases
 from fieldguide.site.addresses import href
 from fieldguide.site.answers import ShortAnswer, ShownAnswer, shorten_answer
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
+from fieldguide.site.connections import TimedProtocol
 from fieldguide.site.editing import Editing, draft_edit, read_form
 from fieldguide.site.guard import (
     LOOPBACK,
@@ -72,7 +76,7 @@ from fieldguide.site.guard import (
     wants_json,
     word_error,
 )
-from fieldguide.site.records import found_record, guide_record
+from fieldguide.site.records import guide_record, query_record
 from fieldguide.site.render import Renderer
 from fieldguide.site.uploads import Upload, uploaded_images
 
@@ -86,6 +90,7 @@ _AT_ONCE = 2  # pictures identified at the same time
 _TOGETHER = 24  # pictures that one form may send
 _N_FINDS = 20  # listed by /api/find unless a limit is given
 _WAITING = 32  # and how many more may wait for their turn
+_LONGEST_S = 60  # that anybody is told to wait
 _PICTURE_CACHE = "private, max-age=86400"
 _ORIGINAL_CACHE = "private, no-cache"  # it may be gone the next time
 # Whatever else its bytes may be read as, an image is shown as an image.
@@ -206,14 +211,24 @@ def serve(
             announce(address)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, ws="none", lifespan="off", server_header=False
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(configure(app)).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:
         listening.close()
+
+
+def configure(app: Starlette) -> uvicorn.Config:
+    """Return how an application of ours is served: with limits, and without logs of its own."""
+    return uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        server_header=False,
+    )
 
 
 def listen(host: str, port: int | None) -> socket.socket:
@@ -319,6 +334,7 @@ class _Site:
         self._max_upload_mb = max_upload_mb
         self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
         self._n_asked = 0
+        self._mean_s = 0.5  # that an answer took of late
         self._reading = threading.BoundedSemaphore(_AT_ONCE)
 
     def edition(self) -> _Edition:
@@ -413,8 +429,10 @@ class _Site:
         before = self._before
         if address not in edition.pictures and (before is None or address not in before.pictures):
             raise HTTPException(404)
-        folder = Path(edition.guide.folder)
-        return _send_file(request, folder / address, folder / "pictures", _PICTURE_CACHE)
+        found = find_picture(Path(edition.guide.folder), address)
+        if found is None:
+            raise HTTPException(404)
+        return _send_file(request, found, found.parent, _PICTURE_CACHE)
 
     def original(self, request: Request) -> Response:
         digest = request.path_params["digest"]
@@ -444,7 +462,7 @@ class _Site:
             found = self.edition().guide.find(request.query_params.get("q", ""), limit=limit)
         except FieldguideError as error:
             raise HTTPException(400, str(error)) from None
-        return JSONResponse(to_plain(found_record(found)))
+        return JSONResponse(to_plain(query_record(found)))
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -477,12 +495,17 @@ class _Site:
         says."""
 
         def answer(uploads: list[UploadFile]) -> T:
+            started = time.perf_counter()
             read = [Upload(upload.filename or "", upload.file.read()) for upload in uploads]
-            return say(self.edition_for(request), read)
+            try:
+                return say(self.edition_for(request), read)
+            finally:
+                took = time.perf_counter() - started
+                self._mean_s += 0.2 * (took - self._mean_s)
 
         async with uploaded_images(request, self._max_upload_mb, most) as uploads:
             if self._n_asked >= _AT_ONCE + _WAITING:
-                raise HTTPException(503, "The guide is busy; try again.", {"Retry-After": "5"})
+                raise self._turn_away()
             if self._turns is None:
                 self._turns = anyio.CapacityLimiter(_AT_ONCE)
             self._n_asked += 1
@@ -492,6 +515,12 @@ class _Site:
                 raise HTTPException(415, _word_refusal(error)) from None
             finally:
                 self._n_asked -= 1
+
+    def _turn_away(self) -> HTTPException:
+        """Return what is said to one picture too many: when those before it will be done."""
+        seconds = min(max(ceil(self._n_asked * self._mean_s / _AT_ONCE), 1), _LONGEST_S)
+        said = f"The guide is busy; try again in {phrases.count(seconds, 'second')}."
+        return HTTPException(503, said, {"Retry-After": str(seconds)})
 
 
 def _word_refusal(error: UnreadableImageError) -> str:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+import anyio
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -11,6 +12,8 @@ from starlette.types import Message, Receive
 
 FIELD = "image"
 _ENVELOPE = 64 * 1024  # bytes of a multipart body that are not the picture
+BODY_S = 120.0  # seconds that a body may take
+STILL_S = 20.0  # and that may pass without a byte of it
 _DRAIN = 4  # a body declared up to so many times too long is read to its end, then refused:
 # a browser that is cut off while it sends shows a broken connection in place of our sentence
 
@@ -44,10 +47,12 @@ async def uploaded_images(
     declared = int(length) if length.isdecimal() and len(length) < 20 else 0
     if declared > limit:
         if declared <= _DRAIN * limit:
-            async for _ in request.stream():
+            timed = Request(request.scope, in_time(request.receive))
+            async for _ in timed.stream():
                 pass
         raise too_large
-    counted = Request(request.scope, _counting(request.receive, limit, too_large))
+    receive = in_time(request.receive)
+    counted = Request(request.scope, _counting(receive, limit, too_large))
     async with counted.form(max_files=most, max_fields=8, max_part_size=_ENVELOPE) as form:
         uploads = [each for each in form.getlist(FIELD) if isinstance(each, UploadFile)]
         if not uploads:
@@ -57,6 +62,19 @@ async def uploaded_images(
         if not any(upload.size for upload in uploads):
             raise HTTPException(400, "The file is empty; send a picture.")
         yield uploads
+
+
+def in_time(receive: Receive) -> Receive:
+    """Pass a body on as long as it comes; whoever is too slow is told so, and dropped."""
+    end = anyio.current_time() + BODY_S
+
+    async def timed() -> Message:
+        left = min(end - anyio.current_time(), STILL_S)
+        with anyio.move_on_after(max(left, 0.0)):
+            return await receive()
+        raise HTTPException(408, "That upload came too slowly; try again.", {"Connection": "close"})
+
+    return timed
 
 
 def _counting(receive: Receive, limit: int, too_large: HTTPException) -> Receive:

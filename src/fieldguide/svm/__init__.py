@@ -26,8 +26,8 @@ from fieldguide.svm.kernel_serving import FastKernelScorer
 from fieldguide.svm.linear import LinearSVM
 from fieldguide.svm.one_vs_all import OneVsAllSolution, train_one_vs_all
 from fieldguide.svm.problems import Problems, Question, Trained, list_pairs
-from fieldguide.svm.rows import Rows, share_rows
 from fieldguide.svm.serving import FastScorer
+from fieldguide.svm.shared_rows import Rows, share_rows
 from fieldguide.svm.smo import KernelSolution, solve_kernel
 
 __all__ = [

@@ -8,10 +8,9 @@ one entry more than a row has columns: the weight of the constant column ``bias`
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 
 # Sums in any order: a dot product in one order cannot use the vector unit. The order is fixed when
 # the loop is compiled, so equal inputs still give equal sums.
@@ -22,7 +21,7 @@ _WORTH = 0.3
 
 def _inner(function: Any) -> Any:
     """Compile a loop that is only called from compiled code; its caller holds the cache."""
-    return numba.njit(nogil=True, fastmath=_FAST)(function)
+    return inner_jit(function, fastmath=_FAST)
 
 
 @_inner
@@ -248,7 +247,7 @@ def descend(
     return max_epochs
 
 
-@numba.njit(nogil=True)
+@inner_jit
 def place_largest(values):
     """Return the first place of the largest value. O(n); four maxima do not wait for each other."""
     n = len(values)
@@ -267,7 +266,7 @@ def place_largest(values):
     return 0
 
 
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@inner_jit(fastmath={"reassoc", "contract", "nsz"})
 def dot_single(w, x):
     """Return w·x, summed in single precision and in any order. O(d)."""
     total = np.float32(0)

@@ -19,10 +19,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp
 
-from fieldguide._check import InvalidArgument
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm.c_path import N_FOLDS, ask_two_classes, hold_out
 from fieldguide.svm.problems import Problems
-from fieldguide.svm.rows import check_signs, check_weights
+from fieldguide.svm.shared_rows import check_signs, check_weights
 
 _MAX_STEPS = 100
 _RIDGE = 1e-12
@@ -48,14 +48,30 @@ def calibrate(
     sample_weight: np.ndarray | None = None,
     n_folds: int = N_FOLDS,
     fit_offset: bool = True,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     seed: int = 0,
     **settings: Any,
 ) -> SigmoidCalibration:
     """Return the sigmoid of a linear SVM, fitted to its cross-validated margins.
 
-    ``settings`` are ``loss``, ``intercept_scaling``, ``tol``, ``max_iter`` of
-    :class:`~fieldguide.svm.Problems`.
+    Parameters
+    ----------
+    X : rows of shape (n, n_features)
+    sign : array of shape (n,)
+        -1 or +1.
+    C : float
+        Weight of the training errors.
+    sample_weight : array of shape (n,), optional
+    n_folds : int
+        Folds of the cross-validation.
+    fit_offset : bool
+        Whether the sigmoid may cross a half elsewhere than at a margin of 0.
+    n_jobs : int, optional
+        Threads.
+    seed : int
+        Of the folds.
+    settings
+        ``loss``, ``intercept_scaling``, ``tol``, ``max_iter`` of :class:`~fieldguide.svm.Problems`.
     """
     sign = check_signs(sign, len(sign))
     weight = check_weights(sample_weight, len(sign))
@@ -75,6 +91,17 @@ def calibrate_margins(
     fit_offset: bool = True,
 ) -> SigmoidCalibration:
     """Return the sigmoid of held-out ``margins`` with signs -1 and +1.
+
+    Parameters
+    ----------
+    margins : array of shape (n,)
+        Of rows that were held out.
+    sign : array of shape (n,)
+        -1 or +1: on which side each row belongs.
+    weight : array of shape (n,), optional
+        How much each row counts.
+    fit_offset : bool
+        Whether the sigmoid may cross a half elsewhere than at a margin of 0.
 
     Examples
     --------

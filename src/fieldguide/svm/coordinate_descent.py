@@ -28,10 +28,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm import _kernels
 from fieldguide.svm.interior_point import solve_box
-from fieldguide.svm.rows import (
+from fieldguide.svm.shared_rows import (
     Rows,
     check_rows,
     check_signs,

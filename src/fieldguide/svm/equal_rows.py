@@ -11,7 +11,7 @@ import numpy as np
 
 from fieldguide._jit import jit
 from fieldguide.svm import _kernels
-from fieldguide.svm.rows import Rows
+from fieldguide.svm.shared_rows import Rows
 
 
 class Groups(NamedTuple):
@@ -53,7 +53,16 @@ def group_rows(matrix: Rows, sign: np.ndarray, weight: np.ndarray) -> Groups:
 
 
 @jit
-def _mark_new(data, indices, indptr, width, order, key, sign, is_new):
+def _mark_new(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    width: int,
+    order: np.ndarray,
+    key: np.ndarray,
+    sign: np.ndarray,
+    is_new: np.ndarray,
+) -> None:
     """Clear the mark of every row that equals the one before it. O(non-zeros of equal keys)."""
     for p in range(1, order.shape[0]):
         a, b = order[p - 1], order[p]

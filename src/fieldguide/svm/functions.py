@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fieldguide._check import InvalidArgument
 from fieldguide._saving import (
     FLOATS,
     INTEGERS,
@@ -26,6 +25,7 @@ from fieldguide._saving import (
     Rows,
     Size,
 )
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import KERNELS
 
 WITH_GAMMA = ("exponential_chi2", "rbf")
@@ -39,7 +39,7 @@ class LinearFunctions(NamedTuple):
     coef: np.ndarray  # (n_functions, n_features) float32
     intercept: np.ndarray  # (n_functions,) float32
 
-    def evaluate(self, X: Any, n_jobs: int = 1) -> np.ndarray:
+    def evaluate(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Return every function at every row, (n, n_functions)."""
         return X @ self.coef.T + self.intercept
 
@@ -64,7 +64,7 @@ class KernelFunctions(NamedTuple):
     intercept: np.ndarray  # (n_functions,)
     n_features: int  # columns of the rows to predict
 
-    def evaluate(self, X: Any, n_jobs: int = 1) -> np.ndarray:
+    def evaluate(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Return every function at every row, (n, n_functions)."""
         out = np.empty((X.shape[0], len(self.intercept)), dtype=np.float64)
         weights = self.coef.T.tocsr()
@@ -82,7 +82,7 @@ class KernelFunctions(NamedTuple):
         )
         return np.diff((used.astype(np.int64) @ pattern).indptr)
 
-    def _kernel_values(self, X: Any, n_jobs: int) -> np.ndarray:
+    def _kernel_values(self, X: Any, n_jobs: int | None) -> np.ndarray:
         if self.pool is None:
             return X[:, self.support]
         if not len(self.support):
@@ -94,7 +94,7 @@ Functions = LinearFunctions | KernelFunctions
 
 
 def kernel_matrix(
-    kernel: str, gamma: float | None, X: Any, Y: Any = None, *, n_jobs: int = 1
+    kernel: str, gamma: float | None, X: Any, Y: Any = None, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """Return the kernel of each pair of rows of X and Y, or of X and X."""
     options = {"gamma": gamma} if kernel in WITH_GAMMA else {}

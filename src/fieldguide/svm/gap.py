@@ -27,7 +27,22 @@ def primal_value(
     sample_weight: np.ndarray | None = None,
     intercept_scaling: float = 1.0,
 ) -> float:
-    """Return P(w, b); without an intercept (``intercept_scaling=0``) b must be 0."""
+    """Return P(w, b); without an intercept (``intercept_scaling=0``) b must be 0.
+
+    Parameters
+    ----------
+    X : rows of shape (n, n_features)
+    y : array of shape (n,)
+        -1 or +1.
+    w : array of shape (n_features,)
+    b : float
+    C : float
+        Weight of the training errors.
+    loss : {"hinge", "squared_hinge"}
+    sample_weight : array of shape (n,), optional
+    intercept_scaling : float
+        The intercept is the weight of a further column of this value; 0 leaves it out.
+    """
     w = np.asarray(w, dtype=np.float64)
     slack = np.maximum(0, 1 - y * (_times(X, w) + b))
     weight = np.ones(len(slack)) if sample_weight is None else sample_weight
@@ -45,7 +60,15 @@ def dual_value(
     sample_weight: np.ndarray | None = None,
     intercept_scaling: float = 1.0,
 ) -> float:
-    """Return D(α), with α first clipped to what the dual allows: a lower bound of every P."""
+    """Return D(α), with α first clipped to what the dual allows: a lower bound of every P.
+
+    Parameters
+    ----------
+    X, y, C, loss, sample_weight, intercept_scaling
+        As of :func:`primal_value`.
+    alpha : array of shape (n,)
+        Dual variables.
+    """
     cost = C * (np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float))
     alpha = clip_alpha(alpha, cost, loss)
     signed = alpha * y
@@ -60,7 +83,17 @@ def dual_value(
 def judge(
     X: Any, y: np.ndarray, w: np.ndarray, b: float, alpha: np.ndarray, **problem: Any
 ) -> float:
-    """Return the relative duality gap of (w, b) and α; ``problem`` as for :func:`primal_value`."""
+    """Return the relative duality gap of (w, b) and α.
+
+    Parameters
+    ----------
+    X, y, w, b
+        As of :func:`primal_value`.
+    alpha : array of shape (n,)
+        Dual variables.
+    problem
+        Keywords of :func:`primal_value`.
+    """
     return relative_gap(primal_value(X, y, w, b, **problem), dual_value(X, y, alpha, **problem))
 
 

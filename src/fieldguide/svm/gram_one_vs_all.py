@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm.one_vs_all import balance_factors, check_index
-from fieldguide.svm.rows import check_weights
+from fieldguide.svm.shared_rows import check_weights
 from fieldguide.svm.smo import LOSSES, solve_kernel
 
 
@@ -36,7 +37,7 @@ def train_one_vs_all_gram(
     class_weight: str | None = None,
     tol: float = 1e-3,
     max_steps: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     loss: str = "hinge",
     beta0: csr_array | None = None,
 ) -> GramSolution:
@@ -58,7 +59,7 @@ def train_one_vs_all_gram(
         Relative duality gap of each problem.
     max_steps : int, optional
         Of each problem.
-    n_jobs : int
+    n_jobs : int, optional
         Threads.
     loss : {"hinge", "squared_hinge"}
     beta0 : csr_array of shape (n_classes, n), optional

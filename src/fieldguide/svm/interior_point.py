@@ -18,6 +18,8 @@ Journal on Optimization 2 (1992); M. Ferris, T. Munson, "Interior-point methods 
 vector machines", SIAM Journal on Optimization 13 (2002).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -96,7 +98,9 @@ def _true_gap(alpha: np.ndarray, slope: np.ndarray, e: np.ndarray, u: np.ndarray
     return float(alpha @ np.maximum(slope, 0) + cost.sum())
 
 
-def _factor(Z, gram, theta):
+def _factor(
+    Z: np.ndarray, gram: np.ndarray | None, theta: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that solves (ZZᵀ + Θ) x = r, by ZZᵀ where it is given, else by columns."""
     d = Z.shape[1]
     if gram is not None:
@@ -123,7 +127,18 @@ def _factor(Z, gram, theta):
     return solve
 
 
-def _direction(solve, left, alpha, room, z, s, bounded, centre, bend_low, bend_high):
+def _direction(
+    solve: Callable[[np.ndarray], np.ndarray],
+    left: np.ndarray,
+    alpha: np.ndarray,
+    room: np.ndarray,
+    z: np.ndarray,
+    s: np.ndarray,
+    bounded: np.ndarray,
+    centre: float,
+    bend_low: np.ndarray | float,
+    bend_high: np.ndarray | float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the Newton step of α and both multipliers towards the given centrality."""
     low = (centre - bend_low) / alpha - z
     high = np.where(bounded, (centre - bend_high) / room - s, 0.0)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._saving import (
     INTEGERS,
     ROWS,
@@ -33,6 +33,7 @@ from fieldguide._saving import (
     Saved,
     Size,
 )
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
@@ -65,10 +66,10 @@ class KernelSVM(Saved, ClassifierMixin, BaseEstimator):
         Steps of the solver, each of which moves two variables.
     warm_start : bool
         Start from the solution of the last ``fit`` when the number of rows is the same.
-    n_jobs : int
+    n_jobs : int, optional
         Threads for the Gram matrix and the folds; the answer does not depend on it.
     loss : {"hinge", "squared_hinge"}
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the folds of ``C="cv"``.
 
     Attributes
@@ -115,14 +116,15 @@ class KernelSVM(Saved, ClassifierMixin, BaseEstimator):
         self,
         C: float | str = 1.0,
         kernel: str = "rbf",
+        *,
         gamma: float | None = None,
-        class_weight: str | dict | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         tol: float = 1e-3,
         max_steps: int | None = None,
         warm_start: bool = False,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         loss: str = "hinge",
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel

@@ -10,11 +10,11 @@ Values are those of :mod:`fieldguide.kernels` to single precision.
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
-from fieldguide._jit import jit
+from fieldguide._check import check_choice, check_number
+from fieldguide._jit import inner_jit, jit
+from fieldguide.errors import InvalidArgument
 from fieldguide.kernels._compiled import DOT, JENSEN_SHANNON, sum_dense
 from fieldguide.kernels._pairs import DEFINITIONS
 from fieldguide.svm._kernels import dot_single
@@ -127,8 +127,8 @@ def _log2(values: np.ndarray) -> np.ndarray:
     return np.log2(values, out=out, where=values > 0, dtype=np.float64)
 
 
-@numba.njit(nogil=True, fastmath=_FAST)
-def _square_distance(z, x):
+@inner_jit(fastmath=_FAST)
+def _square_distance(z: np.ndarray, x: np.ndarray) -> np.floating[Any]:
     total = np.float32(0)
     for k in range(x.shape[0]):
         gap = z[k] - x[k]
@@ -137,7 +137,9 @@ def _square_distance(z, x):
 
 
 @jit
-def _fill_by_rows(pool, x, is_distance, gamma, out):
+def _fill_by_rows(
+    pool: np.ndarray, x: np.ndarray, is_distance: bool, gamma: float, out: np.ndarray
+) -> None:
     """Write x·z or exp(−γ|x − z|²) of every row z of the pool (m, D) to out. O(m · D)."""
     for i in range(pool.shape[0]):
         if is_distance:
@@ -147,7 +149,14 @@ def _fill_by_rows(pool, x, is_distance, gamma, out):
 
 
 @jit
-def _finish(weights, weight, scale, is_distance, gamma, out):
+def _finish(
+    weights: np.ndarray,
+    weight: float,
+    scale: float,
+    is_distance: bool,
+    gamma: float,
+    out: np.ndarray,
+) -> None:
     """Turn sums over bins into kernel values in place. O(m)."""
     for i in range(out.shape[0]):
         if is_distance:

@@ -13,14 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import InvalidArgument, check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._saving import FLOATS, ROWS, Array, Labels, Number, Saved
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm.c_path import ask_two_classes, choose_C
 from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
 from fieldguide.svm.equal_rows import group_rows
 from fieldguide.svm.problems import Problems
-from fieldguide.svm.rows import balance_sides, check_weights, share_rows
+from fieldguide.svm.shared_rows import balance_sides, check_weights, share_rows
 
 
 class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
@@ -45,7 +46,7 @@ class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
         Largest number of epochs over the rows.
     warm_start : bool
         Start from the last solution when the number of rows is the same.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         Seed of the order in which rows are visited, and of the folds of ``C="cv"``.
 
     Attributes
@@ -83,6 +84,7 @@ class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         C: float | str = 1.0,
+        *,
         loss: str = "hinge",
         class_weight: str | dict[Any, float] | None = None,
         fit_intercept: bool = True,
@@ -90,7 +92,7 @@ class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
         tol: float = 1e-3,
         max_iter: int = 1000,
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.C = C
         self.loss = loss

@@ -19,8 +19,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from fieldguide._check import InvalidArgument, check_choice, check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm import _kernels
 from fieldguide.svm.coordinate_descent import (
     PATIENCE,
@@ -31,7 +32,7 @@ from fieldguide.svm.coordinate_descent import (
     relative_gap,
     solve_linear,
 )
-from fieldguide.svm.rows import Rows, check_weights, share_rows
+from fieldguide.svm.shared_rows import Rows, check_weights, share_rows
 
 # Enough for the matrix product to run at full speed; memory is two numbers per class and row.
 _CLASSES_PER_BLOCK = 64
@@ -78,7 +79,7 @@ def train_one_vs_all(
     tol: float = 1e-3,
     max_iter: int = 1000,
     alpha0: csr_array | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     seed: int = 0,
 ) -> OneVsAllSolution:
     """Train every class against the rest, each to a relative duality gap of ``tol``.
@@ -103,7 +104,7 @@ def train_one_vs_all(
         Largest number of epochs for one class; ``gaps`` says whether it was enough.
     alpha0 : csr_array of shape (n_classes, n), optional
         Where to start, for instance the ``alpha`` of the same problem with another C.
-    n_jobs : int
+    n_jobs : int, optional
         Threads, each with a block of classes; the result does not depend on it.
 
     Examples

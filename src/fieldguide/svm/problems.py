@@ -26,7 +26,7 @@ from fieldguide.svm.functions import (
 )
 from fieldguide.svm.gram_one_vs_all import check_gram, train_one_vs_all_gram
 from fieldguide.svm.one_vs_all import train_one_vs_all, view_rows
-from fieldguide.svm.rows import Rows, balance_sides, check_rows, share_rows
+from fieldguide.svm.shared_rows import Rows, balance_sides, check_rows, share_rows
 from fieldguide.svm.smo import solve_kernel
 
 
@@ -69,7 +69,7 @@ class Problems:
         Largest number of epochs of the linear solver; ``gaps`` say whether it was enough.
     max_steps : int, optional
         Largest number of steps of the kernel solver.
-    n_jobs : int
+    n_jobs : int, optional
         Threads.
     seed : int
         Of the order in which the linear solver visits rows.
@@ -96,7 +96,7 @@ class Problems:
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_steps: int | None = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         seed: int = 0,
         remember: bool = False,
     ) -> None:
@@ -307,7 +307,12 @@ class Problems:
 
 
 def list_pairs(n_classes: int) -> np.ndarray:
-    """Return every pair (a, b) with a < b, in order, (n_pairs, 2)."""
+    """Return every pair (a, b) with a < b, in order, (n_pairs, 2).
+
+    Parameters
+    ----------
+    n_classes : int
+    """
     return np.stack(np.triu_indices(n_classes, k=1), axis=1)
 
 

@@ -18,11 +18,10 @@ the answer is that of the full product.
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from fieldguide._check import InvalidArgument
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
+from fieldguide.errors import InvalidArgument
 from fieldguide.svm._kernels import dot_single, place_largest
 
 # Of |w| |x|: what the sums of single precision may lose.
@@ -92,7 +91,7 @@ class FastScorer:
 
 
 @jit
-def _whole_dots(bytes_, rounded, out):
+def _whole_dots(bytes_: np.ndarray, rounded: np.ndarray, out: np.ndarray) -> None:
     """Write the sums of products of bytes and 16-bit numbers to out, all in 32 bits.
 
     The compiler needs to see a 32-bit result, or it sums in 64 bits at a quarter of the speed.
@@ -105,8 +104,8 @@ def _whole_dots(bytes_, rounded, out):
         out[k] = total
 
 
-@numba.njit(nogil=True)
-def _largest_size(x):
+@inner_jit
+def _largest_size(x: np.ndarray) -> np.floating[Any]:
     """Return max |x|. The bits of floats above 0 are ordered as whole numbers are, whose maximum
     the vector unit can take."""
     bits = x.view(np.int32)
@@ -119,16 +118,22 @@ def _largest_size(x):
     return out.view(np.float32)[0]
 
 
-@numba.njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _sum_squares(x):
+@inner_jit(fastmath={"reassoc", "contract", "nsz"})
+def _sum_squares(x: np.ndarray) -> np.floating[Any]:
     total = np.float32(0)
     for j in range(x.shape[0]):
         total += x[j] * x[j]
     return total
 
 
-@numba.njit(nogil=True)
-def _round_row(x, per_unit, unit, rounded, left):
+@inner_jit
+def _round_row(
+    x: np.ndarray,
+    per_unit: np.floating[Any],
+    unit: np.floating[Any],
+    rounded: np.ndarray,
+    left: np.ndarray,
+) -> None:
     """Write x in whole units to ``rounded``, and what that leaves out to ``left``. O(d)."""
     for j in range(x.shape[0]):
         # Numbers this large have no digits after the point: the sum rounds, without a call.
@@ -137,8 +142,19 @@ def _round_row(x, per_unit, unit, rounded, left):
         left[j] = x[j] - whole * unit
 
 
-@numba.njit(nogil=True)
-def _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score, high):
+@inner_jit
+def _bound_scores(
+    dots: np.ndarray,
+    unit: np.ndarray,
+    x_unit: np.floating[Any],
+    intercept: np.ndarray,
+    lost: np.ndarray,
+    kept: np.ndarray,
+    norm: np.floating[Any],
+    missed: np.floating[Any],
+    score: np.ndarray,
+    high: np.ndarray,
+) -> None:
     """Write approximate scores and upper bounds of the exact ones. O(K)."""
     for k in range(dots.shape[0]):
         value = unit[k] * x_unit * np.float32(dots[k]) + intercept[k]
@@ -147,7 +163,16 @@ def _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score
 
 
 @jit
-def _best(coef, intercept, bytes_, unit, lost, kept, top, x):
+def _best(
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    bytes_: np.ndarray,
+    unit: np.ndarray,
+    lost: np.ndarray,
+    kept: np.ndarray,
+    top: float,
+    x: np.ndarray,
+) -> int:
     """Return argmax_k coef_k · x + intercept_k. O(K d / 4) bytes of memory read."""
     n_classes, d = bytes_.shape
     largest = _largest_size(x)
@@ -175,14 +200,14 @@ def _best(coef, intercept, bytes_, unit, lost, kept, top, x):
     return winner
 
 
-@numba.njit(nogil=True)
-def _score(coef, intercept, d, k, x):
+@inner_jit
+def _score(coef: np.ndarray, intercept: np.ndarray, d: int, k: int, x: np.ndarray) -> float:
     """Return w_k·x + b_k. O(d)."""
     return dot_single(coef[k * d : (k + 1) * d], x) + intercept[k]
 
 
-@numba.njit(nogil=True)
-def _best_of_all(coef, intercept, d, x):
+@inner_jit
+def _best_of_all(coef: np.ndarray, intercept: np.ndarray, d: int, x: np.ndarray) -> int:
     """Return the largest function by evaluating all. O(K d)."""
     winner, winning = 0, _score(coef, intercept, d, 0, x)
     for k in range(1, intercept.shape[0]):

@@ -28,11 +28,10 @@ for training support vector machines", JMLR 6 (2005).
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide._jit import jit
+from fieldguide._jit import inner_jit, jit
 from fieldguide.svm._kernels import place_largest
 
 LOSSES = ("hinge", "squared_hinge")
@@ -220,8 +219,17 @@ def best_squared_intercept(y: np.ndarray, upper: np.ndarray, errors: np.ndarray)
 # np.divide: the operator would test for zero.
 
 
-@numba.njit(nogil=True)
-def _weigh_gains(e_i, k_ii, row_i, diagonal, low, beta, errors, gain):
+@inner_jit
+def _weigh_gains(
+    e_i: float,
+    k_ii: float,
+    row_i: np.ndarray,
+    diagonal: np.ndarray,
+    low: np.ndarray,
+    beta: np.ndarray,
+    errors: np.ndarray,
+    gain: np.ndarray,
+) -> None:
     """Write the gain of a step with each row to ``gain``, 0 for rows that may not fall. O(m)."""
     for k in range(len(beta)):
         difference = e_i - errors[k]
@@ -231,8 +239,16 @@ def _weigh_gains(e_i, k_ii, row_i, diagonal, low, beta, errors, gain):
         gain[k] = np.divide(difference * difference, curvature) * (beta[k] > low[k])
 
 
-@numba.njit(nogil=True)
-def _update(t, row_i, row_j, high, beta, errors, free):
+@inner_jit
+def _update(
+    t: float,
+    row_i: np.ndarray,
+    row_j: np.ndarray,
+    high: np.ndarray,
+    beta: np.ndarray,
+    errors: np.ndarray,
+    free: np.ndarray,
+) -> None:
     """Take a step off the errors; write those of the rows that may rise to ``free``. O(m)."""
     for k in range(len(beta)):
         errors[k] -= t * (row_i[k] - row_j[k])
@@ -240,7 +256,9 @@ def _update(t, row_i, row_j, high, beta, errors, free):
 
 
 @jit
-def _add_rows(K, rows, is_whole, beta, values):
+def _add_rows(
+    K: np.ndarray, rows: np.ndarray, is_whole: bool, beta: np.ndarray, values: np.ndarray
+) -> None:
     """Add Kβ to values; K is symmetric, so its rows are read. O(m) for each β that is not 0."""
     for k in range(len(beta)):
         step = beta[k]
@@ -256,7 +274,18 @@ def _add_rows(K, rows, is_whole, beta, values):
 
 
 @jit
-def _steps(K, rows, is_whole, diagonal, ridge, low, high, beta, errors, n_steps):
+def _steps(
+    K: np.ndarray,
+    rows: np.ndarray,
+    is_whole: bool,
+    diagonal: np.ndarray,
+    ridge: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    beta: np.ndarray,
+    errors: np.ndarray,
+    n_steps: int,
+) -> tuple[int, bool]:
     """Take up to n_steps steps in place; return (taken, whether no step is left). O(m) each.
 
     ``diagonal`` is that of K plus the ridge, ``errors`` the gradient.

@@ -94,3 +94,8 @@ def test_many_empty_pictures_are_listed_and_not_taken_for_usual():
     confidence = np.concatenate([rng.normal(0.5, 0.03, 70), rng.normal(0.1, 0.03, 30)])
     found = judge_subjects([make_specimen(i) for i in range(100)], confidence)
     assert [each.specimen for each in found] == list(range(70, 100))
+
+
+def test_pictures_that_are_many_times_the_same_do_not_make_the_others_empty():
+    confidence = np.r_[np.full(40, 0.5), np.linspace(0.47, 0.5, 60)]
+    assert judge_subjects([make_specimen(i) for i in range(100)], confidence) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from PIL import Image
-from tests.cli.commands import check_refusal, list_commands, run
+from tests.cli.commands import call, check_refusal, list_commands
 
 from fieldguide.chapters.marks.sentences import NO_MARK
 from fieldguide.collection import Collection
@@ -16,20 +16,20 @@ def test_marks_is_a_command():
 
 
 def test_marks_of_a_kind(small_guide, blobs, tmp_path):
-    told = run("marks", small_guide.folder, "Disc").stdout.splitlines()
-    record = json.loads(run("marks", small_guide.folder, "disc", "--json").stdout)
+    told = call("marks", small_guide.folder, "Disc").stdout.splitlines()
+    record = json.loads(call("marks", small_guide.folder, "disc", "--json").stdout)
     assert told[0] == f"disc: {record['sentence'] or NO_MARK}"
     for mark in record["marks"]:
         (line,) = (each for each in told if each.startswith(f"  {mark['text']}  "))
         assert f"in {mark['n_own']} of {mark['of_own']}; in {mark['n_other']} of" in line
-    unknown = run("marks", small_guide.folder, "squares")
-    assert unknown.returncode == 2
+    unknown = call("marks", small_guide.folder, "squares")
+    assert unknown.exit_code == 2
     assert "No kind of this guide is called 'squares'. There is 'square'." in unknown.stderr
     assert unknown.stderr.count("\n") == 1
     image = tmp_path / "disc.png"
     Image.fromarray(blobs[0][0]).save(image)
-    answer = json.loads(run("identify", small_guide.folder, image, "--json").stdout)[0]["answer"]
-    lines = run("identify", small_guide.folder, image).stdout
+    answer = json.loads(call("identify", small_guide.folder, image, "--json").stdout)[0]["answer"]
+    lines = call("identify", small_guide.folder, image).stdout
     for mark in answer["marks"]["marks"]:
         assert mark["text"] in lines
 

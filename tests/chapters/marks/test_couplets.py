@@ -25,8 +25,8 @@ from fieldguide.chapters.marks.pool import Column, Pool
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
 from fieldguide.guide.views import CoupletWords
-from fieldguide.site.answer_lines import answer_lines
 from fieldguide.site.phrases import word_step
+from fieldguide.terminal.answer_lines import answer_lines
 
 KINDS = ("ant", "bee", "cat", "dog")
 COLUMNS = (
@@ -64,7 +64,7 @@ def test_sides_are_worded_by_what_was_counted():
     assert [(word.name, word.share, word.elsewhere) for word in plus.words] == [
         ("mostly red", pytest.approx(0.9), 0.0)
     ]
-    assert minus.but == plus.but == ()
+    assert minus.exceptions == plus.exceptions == ()
 
 
 def test_what_is_true_of_one_kind_is_not_said_of_two():
@@ -82,7 +82,7 @@ def test_a_kind_of_which_the_words_are_not_true_is_named():
     minus, plus = make_marks(shown).word_sides(tuple("abcde"), tuple("vwxyz"))
     assert [word.name for word in minus.words] == ["winged"]
     assert plus.words == ()
-    assert (minus.but, plus.but) == (("e",), ("z",))
+    assert (minus.exceptions, plus.exceptions) == (("e",), ("z",))
     nobody = make_marks(shown).word_sides(("a", "v"), ("b", "w"))
     assert nobody == CoupletWords()
     assert not nobody.is_worded
@@ -184,7 +184,7 @@ def shapes(blobs, tmp_path_factory):
 
 
 def test_a_picture_is_told_the_words_of_its_couplets(shapes, blobs):
-    couplets = [shapes.word_couplet(couplet.number) for couplet in shapes.couplets]
+    couplets = [shapes.describe_couplet(couplet.number) for couplet in shapes.couplets]
     said = {word.name for couplet in couplets for side in couplet for word in side.words}
     assert {"round", "striped"} & said
     answer = shapes.identify([blobs[0][0]])[0]
@@ -206,5 +206,5 @@ def test_a_guide_without_marks_words_nothing(shapes, tmp_path, blobs):
     bare = Guide.open(shutil.copytree(shapes.folder, tmp_path / "bare"))
     for file in bare.edition.glob("models/marks.*"):
         file.unlink()
-    assert {bare.word_couplet(c.number) for c in bare.couplets} == {CoupletWords()}
+    assert {bare.describe_couplet(c.number) for c in bare.couplets} == {CoupletWords()}
     assert bare.identify([blobs[0][0]])[0].path.steps[0].minus_words == ()

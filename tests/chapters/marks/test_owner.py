@@ -19,7 +19,7 @@ def list_said(guide):
     found = {kind.name: [m.text for m in guide.marks(kind.name).marks] for kind in guide.kinds}
     found["characters"] = [character.text for character in guide.characters.characters]
     for couplet in guide.couplets:
-        sides = guide.word_couplet(couplet.number)
+        sides = guide.describe_couplet(couplet.number)
         found[couplet.number] = [word.name for side in sides for word in side.words]
     return found
 

@@ -10,11 +10,11 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from fieldguide.chapters.marks.page import (
+    describe_sufficient,
     difference_lines,
     image_lines,
     marks_lines,
     show_image_marks,
-    word_enough,
 )
 from fieldguide.chapters.marks.records import (
     ImageMark,
@@ -80,7 +80,7 @@ def test_the_page_of_a_kind_shows_its_marks(marked):
     assert "No difference that can be named" in html
     assert f'src="../{ADDRESS}"' in html
     assert "house finch 31%" in html
-    assert '<image href="../pictures/00/00000000.s.jpg"' in html
+    assert '<image href="../pictures/00/000000000000000000000000.s.jpg"' in html
     view = [float(v) for v in re.search(r'class="tile" viewBox="([^"]*)"', html)[1].split()]
     width, height = renderer.pictures([0])[0].thumbnail_size
     side = 1.3 * 0.5 * width
@@ -93,7 +93,7 @@ def test_the_page_of_a_kind_shows_its_marks(marked):
 
 def test_a_kind_without_marks_says_so(marked):
     marked.marks_of[ROBIN] = dataclasses.replace(
-        make_marks(ROBIN), marks=(), n_said=0, n_enough=0, apart=(), patterns=(), sentence=""
+        make_marks(ROBIN), marks=(), n_said=0, n_sufficient=0, apart=(), patterns=(), sentence=""
     )
     renderer = Renderer(marked, live=False)
     html = renderer.page(renderer.book.kind(ROBIN))
@@ -176,9 +176,9 @@ def test_what_a_picture_shows_and_lacks():
 
 def test_how_many_marks_are_enough():
     marks = make_marks("robin")
-    assert word_enough(marks) == ""
+    assert describe_sufficient(marks) == ""
     two = dataclasses.replace(marks, n_said=2)
-    assert word_enough(two) == "1 of these 2 is enough to tell it from the others."
+    assert describe_sufficient(two) == "1 of these 2 is enough to tell it from the others."
 
 
 def test_lines_of_a_terminal():
@@ -202,7 +202,7 @@ def test_lines_of_a_terminal():
 def test_a_record_holds_everything():
     record = to_plain(MarksRecord.from_marks(make_marks("robin")))
     assert list(record) == [
-        "kind", "sentence", "colours", "n_said", "n_enough", "marks", "apart", "network",
+        "kind", "sentence", "colours", "n_said", "n_sufficient", "marks", "apart", "network",
     ]  # fmt: skip
     assert record["sentence"] == "Bird. Unlike Wren: no wing bar."
     assert record["marks"][1]["text"] == "red above"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fieldguide.chapters.places.boxes import Found, compare_boxes, read_boxes
+from fieldguide.chapters.places.boxes import FoundInPicture, compare_boxes, read_boxes
 from fieldguide.chapters.places.records import Located, Place
 from fieldguide.datasets.boxes import Objects, write_coco_boxes
 from fieldguide.errors import CollectionError, FieldguideError
@@ -14,7 +14,7 @@ VOC = """<annotation><filename>a.jpg</filename><object><name>owl</name><bndbox><
 
 def find(path, kind, *boxes):
     places = tuple(Place(box, (), 1.0 - k) for k, box in enumerate(boxes))
-    return Found(path, (100, 200), Located(kind, "other", 1.0, 0.1, places), None)
+    return FoundInPicture(path, (100, 200), Located(kind, "other", 1.0, 0.1, places), None)
 
 
 def objects(path, names, boxes):
@@ -34,10 +34,10 @@ def test_subjects_are_boxes_too_and_what_is_compared():
     assert found.scores == [1.0, 0.4]
     truth = [objects("a.jpg", ["owl"], [[50, 100, 100, 200]])]
     assert compare_boxes([found], truth).corloc == 1
-    alone = Found("a.jpg", (100, 200), None, subject)
+    alone = FoundInPicture("a.jpg", (100, 200), None, subject)
     assert alone.to_objects().names == ["subject"]
     assert compare_boxes([alone], truth).corloc == 1
-    nothing = Found("a.jpg", (100, 200), None, None)
+    nothing = FoundInPicture("a.jpg", (100, 200), None, None)
     assert nothing.to_objects().boxes.shape == (0, 4)
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from PIL import Image
-from tests.cli.commands import call, list_commands, run
+from tests.cli.commands import call, list_commands
 from typer.testing import CliRunner
 
 from fieldguide.cli import app
@@ -27,8 +27,8 @@ def test_locate_is_a_command():
 
 def test_locate_tells_writes_and_compares(small_guide, image, tmp_path):
     found = tmp_path / "found.json"
-    told = run("locate", small_guide.folder, image, "--out", found)
-    assert told.returncode == 0, told.stderr
+    told = call("locate", small_guide.folder, image, "--out", found)
+    assert told.exit_code == 0, told.stderr
     assert told.stdout.startswith(f"{image}: subject ")
     assert "; disc: what tells it from " in told.stdout.splitlines()[0]
     content = json.loads(found.read_text())

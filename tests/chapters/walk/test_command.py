@@ -126,7 +126,7 @@ def test_the_end_of_the_input_ends_politely(guide):
     assert done.returncode == 0
     assert done.stderr == ""
     assert "These remain: " in done.stdout
-    assert run("key", guide.folder, input="").returncode == 0
+    assert call("key", guide.folder, input="").exit_code == 0
 
 
 def test_nothing_left_to_ask(small_guide):

@@ -175,7 +175,7 @@ def test_a_hidden_branch_leaves_its_specimens_to_the_one_above(edited, rebuild):
     held = edited.members(branch=branch)
     edited.edits.add("hide", f"branch:{branch}")
     assert branch not in edited.branches[0].children
-    assert edited.branches[0].here == len(held)
+    assert edited.branches[0].n_direct == len(held)
     assert {each.branch for each in edited.specimens(held)} == {0}
     pages = all_pages(edited)
     assert f"branch/{branch}.html" not in pages

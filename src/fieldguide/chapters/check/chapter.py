@@ -5,7 +5,7 @@ copies (``copies.py``) and how much each label is doubted (``labels.py``). Limit
 the report is made (``judging.py``). Pictures that an earlier guide has measured are not read again.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,6 +108,11 @@ class CheckPart:
         self._checked = checked
 
     @property
+    def kinds(self) -> Sequence[str]:
+        """The kinds that labels are judged by."""
+        return self._checked.kinds
+
+    @property
     def small(self) -> Small:
         """The small forms of all pictures."""
         return self._checked.small
@@ -174,6 +179,8 @@ def open_part(edition: Path, about: dict[str, Any]) -> CheckPart | None:
 
     def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> CheckPart:
         checked: Checked = unpack(_CHECKED, arrays, record, "check")
+        if not all(isinstance(kind, str) for kind in checked.kinds):
+            raise ValueError("its kinds are no texts")
         if len(checked.small.pixels) != about["n_specimens"]:
             raise ValueError("it is of another number of specimens")
         return CheckPart(checked)
@@ -237,12 +244,12 @@ def _read_answers(said: Answers, label: np.ndarray, numbers: dict[str, int]) -> 
     """
     is_asked = np.array([kind is not None for kind in said.kinds]) & (label >= 0)
     answer = np.where(is_asked, [numbers.get(str(kind), -1) for kind in said.kinds], -1)
-    sure = np.array([0.0 if p is None else p for p in said.sure])
+    sure = np.array([0.0 if p is None else p for p in said.confidence])
     own = np.minimum(sure, 1 - sure)  # the most that it can be where it is not known
     judges = said.judges
-    if judges is not None and judges.own is not None:
+    if judges is not None and judges.own_probability is not None:
         rows_asked = np.flatnonzero(label >= 0)[judges.rows]
         of_class = np.array([numbers[str(kind)] for kind in said.key.classes_])
         answer[rows_asked] = of_class[judges.answer]
-        sure[rows_asked], own[rows_asked] = judges.sure, judges.own
+        sure[rows_asked], own[rows_asked] = judges.confidence, judges.own_probability
     return HeldOutAnswers(answer, sure, own)

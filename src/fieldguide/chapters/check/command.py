@@ -5,14 +5,9 @@ from typing import Annotated
 
 import typer
 
-from fieldguide._commands import AsJson, Debug, GuideFolder, one_line_errors
-from fieldguide._console import say, say_json
 from fieldguide.errors import FieldguideError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(check)
+from fieldguide.terminal.arguments import AsJson, Debug, GuideFolder, one_line_errors
+from fieldguide.terminal.console import say, say_json
 
 
 @one_line_errors
@@ -38,12 +33,12 @@ def check(
     Example: fieldguide check photos-guide --csv look.csv
     """
     from fieldguide._csv import has_columns, write_table
-    from fieldguide._targets import check_target
     from fieldguide.chapters.check.page import check_lines
     from fieldguide.chapters.check.records import COLUMNS
     from fieldguide.guide import Guide
     from fieldguide.guide.answer import to_plain
     from fieldguide.site.phrases import count
+    from fieldguide.terminal.targets import check_target
 
     if csv is not None:
         check_target(csv, "--csv", lambda path: has_columns(path, COLUMNS))
@@ -61,3 +56,6 @@ def check(
         say(f"{count(len(report), 'line')} in {csv}")
     else:
         say(*check_lines(report))
+
+
+COMMAND = check

@@ -22,6 +22,7 @@ LEAST_PX = 64  # of the shorter side
 # Below the median, in units of how far the upper quartile is above it. Nearly no picture of CUB-200
 # and Caltech-101 is so far below, and four in five of strips of CUB-200 without the bird are.
 MOST_BELOW = 7.0
+LEAST_SPREAD = 0.01  # of that distance, where many pictures are the same
 FEWEST = 5  # specimens of a kind: a fold each
 ALIKE_ERROR, ALIKE_SURE = 0.25, 0.9  # of the answers about two kinds, and how sure of that
 _EXACT = 0.9995  # likeness from which on nothing is said of it
@@ -135,7 +136,7 @@ def judge_subjects(specimens: Sequence[Specimen], confidence: np.ndarray) -> lis
     What is usual is told by the upper half alone: the lower one may be full of empty pictures.
     """
     middle, upper = np.quantile(confidence, [0.5, 0.75])
-    least = float(middle - MOST_BELOW * (upper - middle))
+    least = float(middle - MOST_BELOW * max(upper - middle, LEAST_SPREAD))
     return [
         Finding(
             specimens[i].path,

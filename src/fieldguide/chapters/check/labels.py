@@ -12,10 +12,10 @@ K          number of kinds
 
 The evidence against a label is
 
-    s = log (p_other + ε) / (p_own + ε)  +  ½ log v_other / v_own
+    s = 1⅓ log (p_other + ε) / (p_own + ε)  +  ⅛ log v_other / v_own
 
-and 1¼ of the last term where the key was not asked. A wrong label may be any of K − 1, so that by
-Bayes' rule
+and 1¼ log v_other / v_own where the key was not asked. (Probabilities of one-vs-all are more
+modest than they need be.) A wrong label may be any of K − 1, so that by Bayes' rule
 
     doubt = σ(s + log η / ((1 − η)(K − 1)))
 
@@ -32,7 +32,8 @@ import numpy as np
 from scipy.special import expit
 
 N_NEAR = 20
-WEIGHT, WEIGHT_ALONE = 0.5, 1.25  # of the neighbours, beside the key and by themselves
+WEIGHT_KEY = 4 / 3
+WEIGHT, WEIGHT_ALONE = 1 / 8, 1.25  # of the neighbours, beside the key and by themselves
 EPSILON = 1e-5
 LISTED = 0.5
 _SPREAD = 2.0  # neighbours whose labels are spread over all kinds
@@ -44,7 +45,7 @@ class HeldOutAnswers(NamedTuple):
     """What the key says of specimens that it has not seen; kinds are numbers, −1 for none."""
 
     answer: np.ndarray  # (n,) −1 where it was not asked
-    sure: np.ndarray  # (n,) probability of the answer
+    confidence: np.ndarray  # (n,) probability of the answer
     own: np.ndarray  # (n,) probability of the label
 
 
@@ -94,11 +95,11 @@ def weigh_evidence(
     own_votes, other_votes, favourite = count_votes(label, near, n_kinds, said.answer)
     is_asked = said.answer >= 0
     is_named = is_asked & (said.answer == label)
-    p_other = np.where(is_named, 1 - said.sure, said.sure)
-    p_own = np.where(is_named, said.sure, said.own)
+    p_other = np.where(is_named, 1 - said.confidence, said.confidence)
+    p_own = np.where(is_named, said.confidence, said.own)
     votes = np.log(other_votes) - np.log(own_votes)
     key = np.log(p_other + EPSILON) - np.log(p_own + EPSILON)
-    evidence = np.where(is_asked, key + WEIGHT * votes, WEIGHT_ALONE * votes)
+    evidence = np.where(is_asked, WEIGHT_KEY * key + WEIGHT * votes, WEIGHT_ALONE * votes)
     other = np.where(is_asked & ~is_named, said.answer, favourite)
     return evidence.astype(np.float64).reshape(n), other
 

@@ -6,14 +6,13 @@ block by block: the time grows with the square of the collection, by 128 product
 """
 
 import numpy as np
-from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
+from fieldguide.features import find_components
 from fieldguide.guide.summaries import find_nearest
 
 N_DIRECTIONS = 128
 _N_SAMPLE = 1024  # rows, to say which directions vary most
-_LEAST_VARIANCE = 1e-9  # of that along the first direction
 _BLOCK = 1024  # rows
 
 
@@ -25,20 +24,11 @@ def find_near(X: np.ndarray, k: int) -> np.ndarray:
 
 
 def reduce_rows(embedding: np.ndarray) -> np.ndarray:
-    """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS).
-
-    They are found by the products of a sample of rows with each other, which are fewer than those
-    of its columns.
-    """
+    """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS)."""
     n = len(embedding)
-    sample = np.asarray(embedding[:: -(-n // _N_SAMPLE)], dtype=np.float64)
-    centre = sample.mean(axis=0)
-    sample -= centre
-    last = len(sample) - 1
-    first = max(len(sample) - N_DIRECTIONS, 0)
-    variances, weights = eigh(sample @ sample.T, subset_by_index=[first, last])
-    varies = variances > _LEAST_VARIANCE * max(variances[-1], 1e-30)
-    directions = (sample.T @ (weights[:, varies] / np.sqrt(variances[varies]))).astype(np.float32)
+    sample = np.asarray(embedding[:: -(-n // _N_SAMPLE)], dtype=np.float32)
+    centre, axes = find_components(sample, N_DIRECTIONS)
+    directions = axes.T
     rows = np.empty((n, directions.shape[1]), dtype=np.float32)
     for start in range(0, n, _BLOCK):
         part = np.asarray(embedding[start : start + _BLOCK], dtype=np.float32)

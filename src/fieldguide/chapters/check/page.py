@@ -17,8 +17,9 @@ from fieldguide.chapters.check.judging import (
 )
 from fieldguide.chapters.check.records import PROBLEMS, Finding, ImageCopies, Report
 from fieldguide.errors import GuideError
+from fieldguide.guide.naming import listed
 from fieldguide.site.chapter_pages import ChapterPage, Sheet
-from fieldguide.site.phrases import listed, percent
+from fieldguide.site.phrases import percent
 from fieldguide.site.pictures import Picture
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class CheckPages(ChapterPage):
         found = guide.specimens([copy.id for copy in record.copies])
         return ShownCopies([(f"specimen/{each.id}.html", each.path) for each in found])
 
-    def word_answer(self, guide: "Guide", record: ImageCopies) -> list[str]:
+    def describe_answer(self, guide: "Guide", record: ImageCopies) -> list[str]:
         """Return the line of a terminal for a copy."""
         files = [each.path for each in guide.specimens([copy.id for copy in record.copies])]
         return [f"in the guide already: {listed(files)}"]

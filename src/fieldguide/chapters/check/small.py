@@ -22,7 +22,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
-from fieldguide.errors import GuideError
+from fieldguide.guide.shelf import open_picture
 
 SIDE, TINT = 48, 8
 WIDTH = SIDE * SIDE + 2 * TINT * TINT  # bytes of the small form
@@ -55,7 +55,8 @@ def read_pictures(folder: Path, addresses: Sequence[str], *, n_jobs: int) -> Sma
     batches = [addresses[i : i + _BATCH] for i in range(0, len(addresses), _BATCH)]
 
     def measure(batch: Sequence[str]) -> list[tuple[np.ndarray, float, float]]:
-        return [measure_picture(_open(folder, address)) for address in batch]
+        opened = (open_picture(folder, address, at_most_px=_LONGEST_PX) for address in batch)
+        return [measure_picture(image) for image in opened]
 
     rows = [row for part in map_in_order(measure, batches, n_jobs=n_jobs) for row in part]
     return Small(
@@ -113,16 +114,3 @@ def _strength(luma: np.ndarray) -> float:
 
 def _press(channel: Image.Image, side: int) -> np.ndarray:
     return np.asarray(channel.resize((side, side), Image.Resampling.BILINEAR))
-
-
-def _open(folder: Path, address: str) -> Image.Image:
-    try:
-        with Image.open(folder / address) as image:
-            image.draft("YCbCr", (_LONGEST_PX, _LONGEST_PX))  # decodes no more than that
-            image.load()
-            image.thumbnail((_LONGEST_PX, _LONGEST_PX), Image.Resampling.BILINEAR)
-            return image
-    except OSError as error:
-        raise GuideError(
-            f"The picture {address!r} of the guide cannot be used ({error}); build the guide again."
-        ) from None

@@ -23,7 +23,6 @@ from fieldguide.chapters.marks.model import Marks, Said
 from fieldguide.chapters.marks.pool import OWNER, SOURCES, Column, Observed, Pool, read_pool
 from fieldguide.chapters.marks.records import ImageMarks, NetworkClass, PatternMark
 from fieldguide.chapters.marks.saying import N_SAID, count_enough, drop_repeats
-from fieldguide.errors import GuideError
 from fieldguide.features import COLOURS, MEASURES
 from fieldguide.features.network import N_CLASSES
 from fieldguide.features.vocabulary import class_names
@@ -32,6 +31,7 @@ from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
 from fieldguide.guide.measure import picture_names
 from fieldguide.guide.rows import Rows
+from fieldguide.guide.shelf import open_picture
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import group_kinds, index_kinds
 from fieldguide.guide.visual_words import encode_patches
@@ -67,11 +67,11 @@ def build(work: Workspace) -> None:
         chosen = kept[:N_SAID]
         return chosen, count_enough(chosen, model.pool.shows, own, other, work.seed)
 
-    for k, (chosen, n_enough) in enumerate(
+    for k, (chosen, n_sufficient) in enumerate(
         map_in_order(choose, range(len(members)), n_jobs=work.n_jobs)
     ):
         columns = tuple(p.column for p in chosen)
-        said.append(Said(columns, n_enough, found[k], classes[k], unknown[k]))
+        said.append(Said(columns, n_sufficient, found[k], classes[k], unknown[k]))
         work.progress(STEP, k + 1, len(members))
     save_marks(replace(model, said=tuple(said)), work.draft)
     work.pictures |= {pattern.picture for each in said for pattern in each.patterns}
@@ -119,7 +119,7 @@ def save_marks(model: Marks, draft: files.NewFiles) -> None:
             {
                 "kind": kind,
                 "said": list(said.columns),
-                "enough": said.n_enough,
+                "enough": said.n_sufficient,
                 "patterns": [pattern.__dict__ for pattern in said.patterns],
                 "classes": [list(each) for each in said.classes],
                 "unknown": list(said.unknown),
@@ -199,14 +199,7 @@ def _is_annotated(column: Column, places: dict[str, int]) -> bool:
 def _open_picture(work: Workspace, i: int) -> Image.Image:
     record = work.built[specimens.NAME].records[i]
     address = picture_names(record.digest, record.has_large)[1]
-    try:
-        with Image.open(work.draft.root / address) as image:
-            return image.convert("RGB")
-    except OSError as error:
-        raise GuideError(
-            f"The picture {address!r} of {record.path!r} cannot be read ({error}); delete it and "
-            "run the same build again, which makes it anew."
-        ) from None
+    return open_picture(work.draft.root, address).convert("RGB")
 
 
 def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n: int) -> Marks:
@@ -232,11 +225,15 @@ def _read_marks(arrays: dict[str, np.ndarray], settings: dict[str, Any], n: int)
     measured = None
     if "measures" in arrays:
         measured = Measured(arrays["measures"], arrays["around"])
-        _check("measures", measured.measures.shape == (n, len(MEASURES)))
-        _check("around", measured.around.shape == (n, len(COLOURS)))
+        _check("measures", _is_measured(measured.measures, (n, len(MEASURES))))
+        _check("around", _is_measured(measured.around, (n, len(COLOURS))))
     said = tuple(_read_kind(entry, len(columns)) for entry in settings["kinds"])
     pool = Pool(columns, shows, measured)
     return Marks(kinds, index, folds.astype(np.int64), pool, said)
+
+
+def _is_measured(values: np.ndarray, shape: tuple[int, int]) -> bool:
+    return values.shape == shape and values.dtype.kind == "f" and not np.isinf(values).any()
 
 
 def _read_kind(entry: dict[str, Any], n_columns: int) -> Said:

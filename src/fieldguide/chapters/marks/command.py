@@ -4,14 +4,9 @@ from typing import Annotated
 
 import typer
 
-from fieldguide._commands import AsJson, Debug, GuideFolder, one_line_errors
-from fieldguide._console import say, say_json
 from fieldguide.errors import FieldguideError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(marks)
+from fieldguide.terminal.arguments import AsJson, Debug, GuideFolder, one_line_errors
+from fieldguide.terminal.console import say, say_json
 
 
 @one_line_errors
@@ -50,3 +45,6 @@ def marks(
     if opened.kinds_are_found:
         say(FOUND_NOTE)
     say(*marks_lines(found, spell=opened.shown_name))
+
+
+COMMAND = marks

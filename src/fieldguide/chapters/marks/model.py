@@ -77,7 +77,7 @@ class Said:
     """What a build found out of one kind."""
 
     columns: tuple[int, ...]  # of the marks that are said
-    n_enough: int
+    n_sufficient: int
     patterns: tuple[PatternMark, ...]
     classes: tuple[NetworkClass, ...]
     # Columns of attributes that nobody annotated in the kind: it may be found to show one, but not
@@ -163,7 +163,7 @@ class Marks:
             kind.name,
             marks,
             len(first),
-            said.n_enough,
+            said.n_sufficient,
             apart,
             said.patterns,
             said.classes,

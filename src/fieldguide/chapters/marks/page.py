@@ -26,10 +26,11 @@ from fieldguide.chapters.marks.sentences import (
     say_numbers,
 )
 from fieldguide.features.network import Box
+from fieldguide.guide.naming import listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
-from fieldguide.site.phrases import Spell, count, listed, percent
+from fieldguide.site.phrases import Spell, count, percent
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class MarksPage(ChapterPage):
         shown = show_image_marks(record, image, guide.shown_name)
         return shown if shown.seen or shown.against or record.unusual else None
 
-    def word_answer(self, guide: "Guide", record: ImageMarks) -> list[str]:
+    def describe_answer(self, guide: "Guide", record: ImageMarks) -> list[str]:
         """Return the marks that a new picture shows, in a few lines."""
         return list(image_lines(record, guide.shown_name))
 
@@ -166,7 +167,7 @@ def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | 
         nothing=NO_MARK,
         said=shown[: found.n_said],
         more=shown[found.n_said :],
-        enough=word_enough(found),
+        enough=describe_sufficient(found),
         apart=[
             ShownPair(pair, [show_mark(mark, pair.shown, pictures) for mark in pair.marks])
             for pair in found.apart
@@ -202,12 +203,12 @@ def show_mark(mark: Mark, others: str, pictures: PictureBook) -> ShownMark:
     return ShownMark(mark, say_numbers(mark, others), tuple(tiles))
 
 
-def word_enough(found: KindMarks) -> str:
+def describe_sufficient(found: KindMarks) -> str:
     """Say how many of the marks are enough; nothing where all of them are needed."""
-    if not 0 < found.n_enough < found.n_said:
+    if not 0 < found.n_sufficient < found.n_said:
         return ""
-    verb = "is" if found.n_enough == 1 else "are"
-    return f"{found.n_enough} of these {found.n_said} {verb} enough to tell it from the others."
+    verb = "is" if found.n_sufficient == 1 else "are"
+    return f"{found.n_sufficient} of these {found.n_said} {verb} enough to tell it from the others."
 
 
 def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:

@@ -24,7 +24,8 @@ from fieldguide.chapters.marks.choosing import (
     deal_folds,
     find_marks,
 )
-from fieldguide.features import BagOfWords, FoundWords, TooFewWindows
+from fieldguide.errors import TooFewWindows
+from fieldguide.features import BagOfWords, FoundWords
 from fieldguide.guide.summaries import choose_exemplars
 from fieldguide.guide.visual_words import PATCH_PX
 

@@ -123,7 +123,7 @@ class KindMarks:
     kind: str
     marks: tuple[Mark, ...]  # from all other kinds; those that are said first
     n_said: int  # of marks: as many as the sentence names
-    n_enough: int  # of those: as many as a linear rule needs
+    n_sufficient: int  # of those: as many as a linear rule needs
     apart: tuple[PairMarks, ...]  # from each of its look-alikes
     patterns: tuple[PatternMark, ...]
     classes: tuple[NetworkClass, ...]  # as the network sees it; () where it has other outputs
@@ -210,7 +210,7 @@ class MarksRecord:
     sentence: str
     colours: tuple[str, ...]
     n_said: int
-    n_enough: int
+    n_sufficient: int
     marks: tuple[MarkRecord, ...]
     apart: tuple[PairRecord, ...]
     network: tuple[NetworkClass, ...]
@@ -224,7 +224,7 @@ class MarksRecord:
             found.sentence,
             found.colours,
             found.n_said,
-            found.n_enough,
+            found.n_sufficient,
             list_records(found.marks),
             tuple(pairs),
             found.classes,

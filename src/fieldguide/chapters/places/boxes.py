@@ -25,7 +25,7 @@ _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SUBJECT = "subject"  # the name of its boxes
 
 
-class Found(NamedTuple):
+class FoundInPicture(NamedTuple):
     """What was found in one picture."""
 
     path: str
@@ -73,7 +73,7 @@ class Comparison(NamedTuple):
     corloc: float
 
 
-def read_boxes(path: str | os.PathLike) -> list[Objects]:
+def read_boxes(path: str | os.PathLike[str]) -> list[Objects]:
     """Read boxes: a COCO JSON file, or a folder of VOC XML files or of YOLO text files.
 
     A folder of YOLO files holds ``classes.txt``, and the pictures beside the files or in a folder
@@ -102,7 +102,9 @@ def read_boxes(path: str | os.PathLike) -> list[Objects]:
 
 
 def compare_boxes(
-    found: Sequence[Found], truth: Sequence[Objects], overlaps: Sequence[float] = (0.5, 0.4)
+    found: Sequence[FoundInPicture],
+    truth: Sequence[Objects],
+    overlaps: Sequence[float] = (0.5, 0.4),
 ) -> Comparison:
     """Compare the subjects that were found with the boxes of the same pictures.
 

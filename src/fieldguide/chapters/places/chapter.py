@@ -208,7 +208,7 @@ def list_contrasts(key: Any, row: np.ndarray, kind: str) -> list[Contrast]:
     """Return the functions for a kind that an exemplar shows: against all others, and against the
     likeliest one; where the key has them."""
     k = _find_class(key, kind)
-    both = (contrast_others(key, k), contrast_classes(key, row, k))
+    both = (contrast_others(key, k), contrast_classes(key, row, winner=k))
     return [contrast for contrast in both if contrast is not None]
 
 

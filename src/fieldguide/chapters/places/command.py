@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldguide._commands import AsJson, Debug, Embedder, GuideFolder, one_line_errors
-from fieldguide._console import complain, say, say_json
-from fieldguide._targets import check_target, is_found_boxes
+from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
+from fieldguide.terminal.console import complain, say, say_json
+from fieldguide.terminal.targets import check_target, is_found_boxes
 
 if TYPE_CHECKING:
-    from fieldguide.chapters.places.boxes import Found
+    from fieldguide.chapters.places.boxes import FoundInPicture
     from fieldguide.guide import Guide
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(locate)
 
 
 @one_line_errors
@@ -94,9 +89,11 @@ def locate(
         raise typer.Exit(2)
 
 
-def _find_places(guide: "Guide", images: list[Path], kind: str | None) -> tuple[list["Found"], int]:
+def _find_places(
+    guide: "Guide", images: list[Path], kind: str | None
+) -> tuple[list["FoundInPicture"], int]:
     """Return what is found in images, or in the guide's own; and how many could not be read."""
-    from fieldguide.chapters.places.boxes import Found
+    from fieldguide.chapters.places.boxes import FoundInPicture
     from fieldguide.errors import UnreadableImageError
 
     if not images:
@@ -104,7 +101,7 @@ def _find_places(guide: "Guide", images: list[Path], kind: str | None) -> tuple[
         ids = guide.members(kind=guide.find_kind(kind)) if kind else guide.ids
         own = [(s, guide.subject(s.id), located.get(s.id)) for s in guide.specimens(ids)]
         return [
-            Found(s.path, (s.width, s.height), at, subject or (at.subject if at else None))
+            FoundInPicture(s.path, (s.width, s.height), at, subject or (at.subject if at else None))
             for s, subject, at in own
             if subject is not None or at is not None
         ], 0
@@ -114,14 +111,17 @@ def _find_places(guide: "Guide", images: list[Path], kind: str | None) -> tuple[
             sighting = guide.look(image)
             (located_one,) = guide.locate([sighting], kind) if guide.kinds else [None]
             (subject,) = guide.find_subjects([sighting])
-            found.append(Found(str(image), sighting.size, located_one, subject))
+            found.append(FoundInPicture(str(image), sighting.size, located_one, subject))
         except UnreadableImageError as error:
             n_failed += 1
             complain(str(error))
     return found, n_failed
 
 
-def _write_boxes(out: Path, found: list["Found"]) -> None:
+def _write_boxes(out: Path, found: list["FoundInPicture"]) -> None:
     from fieldguide.datasets.boxes import write_coco_boxes
 
     write_coco_boxes(out, [f.to_objects() for f in found], scores=[f.scores for f in found])
+
+
+COMMAND = locate

@@ -5,12 +5,16 @@ of the network is a sum over cells (:mod:`fieldguide.features.looks`). Laid over
 sums are a field whose total is the margin, but for parts without a place.
 
 The outline is drawn around where the field of the sharpest look, a little smoothed, is largest
-inside the subject. A cell of its map has seen much around its own place; what the cells add is
-therefore also led back to the finer map that they come from. Both say exactly where the same sum
-comes from (the finer one but for a constant), each with errors of its own; the cells count twice.
+among the pixels of the subject, which are told from their surroundings by their colours too
+(:func:`~fieldguide.features.outline_colours`). Where the field is much larger elsewhere in the
+subject's box, colours mislead, and the outline is around the field alone.
+
+A cell of the map has seen much around its own place; what the cells add is therefore also led back
+to the finer map that they come from. Both say exactly where the same sum comes from (the finer one
+but for a constant), each with errors of its own; the cells count twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +22,7 @@ from PIL import Image
 from scipy import ndimage
 
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
-from fieldguide.features import Look, Subject, sum_shares
+from fieldguide.features import Look, Subject, outline_colours, sum_shares
 from fieldguide.features.network import Network
 from fieldguide.guide.sighting import describe_subject
 from fieldguide.identify import Contrast
@@ -28,7 +32,7 @@ CANVAS_PX = 96  # longer side of the field
 # Chosen on CUB-200's species of even numbers and on specimens of seeds 2000 to 2004; 1000 to 1004
 # are reported.
 SMOOTH = 0.025  # of the longer side: standard deviation
-CUT_SUBJECT = 0.45  # of the largest score, brought to the picture's edges
+MOST_OUTSIDE = 2.0  # times the largest value inside; from there on colours mislead
 CUT_FIELD = 0.7  # of the largest value inside the subject
 SHARPEST = "closer"  # its cells are the smallest
 SHARE_FINER = 1 / 3  # of the finer map in its field; with a half, photographs have more crumbs
@@ -88,10 +92,15 @@ def outline_field(
     height, width = field.values.shape
     small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
     smooth = ndimage.gaussian_filter(field.sharp, SMOOTH * CANVAS_PX, mode="nearest")
-    smooth = follow_edges(smooth, small, _EDGE_PX, _EDGE_SMOOTHNESS)
+    smooth = follow_edges(smooth, small, radius_px=_EDGE_PX, smoothness=_EDGE_SMOOTHNESS)
     inside = np.where(outline_subject(subject, small), smooth, 0.0)
     if inside.max() <= 0:
         return [], []
+    x0, y0, x1, y1 = np.rint(np.multiply(subject.box, [width, height] * 2)).astype(int)
+    in_box = np.zeros_like(smooth)
+    in_box[y0:y1, x0:x1] = smooth[y0:y1, x0:x1]
+    if in_box.max() >= MOST_OUTSIDE * inside.max():
+        inside = in_box
     pieces, n_pieces = ndimage.label(inside >= CUT_FIELD * inside.max())
     added = ndimage.sum_labels(field.values, pieces, np.arange(1, n_pieces + 1))
     order = [k for k in np.argsort(-added, kind="stable")[:MOST_PLACES] if added[k] > 0]
@@ -100,15 +109,10 @@ def outline_field(
 
 
 def outline_subject(subject: Subject, small: np.ndarray) -> np.ndarray:
-    """Return the mask of the subject at the edges of a picture; all of it where there is none."""
-    shape = small.shape[:2]
+    """Return the pixels of the subject in a small picture; all where it has none."""
     if subject.confidence <= 0:
-        return np.ones(shape, dtype=bool)
-    scores = _stretch(subject.scores, shape)
-    near = ndimage.binary_dilation(_stretch(subject.mask.astype(float), shape) > 0.5, iterations=4)
-    scores = follow_edges(scores, small, _EDGE_PX, _EDGE_SMOOTHNESS)
-    mask = (scores >= CUT_SUBJECT * scores[near].max()) & near
-    return mask if mask.any() else near
+        return np.ones(small.shape[:2], dtype=bool)
+    return outline_colours(small, subject.scores) > 0.5
 
 
 def locate_margin(
@@ -147,8 +151,3 @@ def _describe(mask: np.ndarray, value: float) -> Place:
     )
     x0, y0, x1, y1 = (round(side, 4) for side in sides)
     return Place((x0, y0, x1, y1), trace_outlines(mask), round(value, 4))
-
-
-def _stretch(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    picture = Image.fromarray(np.asarray(values, dtype=np.float32))
-    return np.asarray(picture.resize((shape[1], shape[0]), Image.Resampling.BILINEAR), np.float64)

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fieldguide.chapters.places.records import Located
+from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.views import FoundSubject
 from fieldguide.site.chapter_pages import ChapterPage, Outline
-from fieldguide.site.phrases import Spell, display_name, listed, percent
+from fieldguide.site.phrases import Spell, percent
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -34,7 +35,7 @@ class PlacesPage(ChapterPage):
         """Return the outline of what speaks for the kind of a new picture."""
         return draw_outline(record, size, guide.shown_name, "xMidYMid meet")
 
-    def word_answer(self, guide: "Guide", record: Located) -> list[str]:
+    def describe_answer(self, guide: "Guide", record: Located) -> list[str]:
         """Return where the kind shows, in one line."""
         return [word_located(record, guide.shown_name)]
 

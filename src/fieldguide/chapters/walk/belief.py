@@ -29,6 +29,7 @@ import numpy as np
 WRONG = 0.1
 ENOUGH = 0.9  # probability of a kind, from which on a walk may end
 LEAST_GAIN = 0.02  # bits that are worth a question
+SAME_DIGITS = 9  # of gains that are equal: the last bits of the page and of Python differ
 N_LEVELS = 63  # an odd number: the middle one is a half
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 

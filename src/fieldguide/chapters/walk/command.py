@@ -5,19 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldguide._commands import AsJson, Debug, Embedder, GuideFolder, one_line_errors
-from fieldguide._console import say, say_json
-from fieldguide._targets import check_target, is_printed_key
 from fieldguide.errors import FieldguideError
+from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
+from fieldguide.terminal.console import say, say_json
+from fieldguide.terminal.targets import check_target, is_printed_key
 
 if TYPE_CHECKING:
     from fieldguide.chapters.walk.questions import Questions
     from fieldguide.guide import Guide
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(key)
 
 
 @one_line_errors
@@ -119,3 +114,6 @@ def _check_questions(guide: "Guide", questions: "Questions", by_couplets: bool) 
             why = "this guide has no marks; build it again, without --no-marks"
             raise FieldguideError(f"There is nothing to ask about: {why}.")
         raise FieldguideError("There is nothing to ask about: no character differs between kinds.")
+
+
+COMMAND = key

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide._console import say
 from fieldguide.chapters.walk.questions import Question, word_sides
 from fieldguide.chapters.walk.reading import SAID, find_question, name_answer, name_question
 from fieldguide.chapters.walk.walking import Walk
 from fieldguide.errors import FieldguideError
-from fieldguide.site.phrases import Spell, count, listed, percent
+from fieldguide.guide.naming import listed
+from fieldguide.site.phrases import Spell, count, percent
+from fieldguide.terminal.console import say
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide

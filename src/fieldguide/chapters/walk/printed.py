@@ -9,7 +9,7 @@ Back references are the leads that lead to a couplet; plates are numbered in the
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def has_key(guide: "Guide") -> bool:
     return bool(guide.couplets) or (guide.dichotomy is not None and bool(guide.dichotomy.steps))
 
 
-def _count_alone(ends: Sequence[tuple]) -> dict:
+def _count_alone(ends: Sequence[tuple[Any, ...]]) -> dict[Any, None]:
     """Return the kinds that some end names alone."""
     return dict.fromkeys(end[0] for end in ends if len(end) == 1)
 
@@ -139,7 +139,7 @@ def _list_couplets(guide: "Guide") -> list[tuple[int, tuple[Lead, Lead]]]:
     """Return the couplets of the machine's key, the nearest to the first ones first."""
 
     def lead(couplet: Couplet, side: int) -> Lead:
-        said = guide.word_couplet(couplet.number)
+        said = guide.describe_couplet(couplet.number)
         words = word_side(said[side], said[1 - side], guide.shown_name)
         shown: tuple[Exemplar, ...] = ()
         if not words:

@@ -47,7 +47,7 @@ def show_printed(guide: "Guide", pictures: PictureBook) -> PrintedPage:
                 "it has fewer than two kinds."
                 if len(guide.kinds) < 2
                 else "no characters part its kinds, and its key has no graph; build it again with "
-                "--key relaxed."
+                "`key=relaxed`."
             )
         )
 

@@ -3,7 +3,8 @@
 from textwrap import wrap
 
 from fieldguide.chapters.walk.printed import Alike, Lead, PrintedKey
-from fieldguide.site.phrases import Spell, count, listed
+from fieldguide.guide.naming import listed
+from fieldguide.site.phrases import Spell, count
 
 WIDTH = 78
 CONFUSED = "Taken for each other by the machine"

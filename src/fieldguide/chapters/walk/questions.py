@@ -74,5 +74,5 @@ def share_ways(couplets: Sequence[Couplet], kinds: Sequence[str]) -> np.ndarray:
 
 def word_sides(guide: "Guide", couplet: Couplet) -> tuple[str, str]:
     """Return what tells the minus and the plus side of a couplet apart; "" where no words do."""
-    minus, plus = guide.word_couplet(couplet.number)
+    minus, plus = guide.describe_couplet(couplet.number)
     return word_side(minus, plus, guide.shown_name), word_side(plus, minus, guide.shown_name)

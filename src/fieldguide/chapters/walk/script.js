@@ -79,6 +79,12 @@
     var chosenWay = document.querySelector("input[name=by]:checked");
     return chosenWay ? chosenWay.value === "couplets" : nCharacters === 0;
   }
+  /* The larger gain first; of those that are equal but for rounding, the first question. */
+  function byGain(gains) {
+    var size = Math.pow(10, table.sameDigits);
+    var whole = gains.map(function (gain) { return Math.round(gain * size); });
+    return function (a, b) { return whole[b] - whole[a] || a - b; };
+  }
   function listBest(gains) {
     var from = byCouplets() ? nCharacters : 0;
     var to = byCouplets() ? questions.length : nCharacters;
@@ -86,7 +92,7 @@
     for (var j = from; j < to; j += 1) {
       if (!answers.has(j) && gains[j] >= table.leastGain) best.push(j);
     }
-    return best.sort(function (a, b) { return gains[b] - gains[a] || a - b; });
+    return best.sort(byGain(gains));
   }
   function weigh(j, isPlus, belief) {
     return belief.reduce(function (sum, p, k) {
@@ -298,11 +304,11 @@
   }
   function showChoices(gains) {
     if (!byId("all").open) return;
-    var wanted = byId("narrow").value.trim().toLowerCase();
+    var wanted = byId("narrow").value.trim().toLowerCase(), before = byGain(gains);
     var listed = questions.map(function (_, j) { return j; }).filter(function (j) {
       return nameQuestion(j).toLowerCase().indexOf(wanted) >= 0;
     }).sort(function (a, b) {
-      return answers.has(a) - answers.has(b) || gains[b] - gains[a] || a - b;
+      return answers.has(a) - answers.has(b) || before(a, b);
     });
     byId("no-choice").hidden = listed.length > 0;
     byId("choices").replaceChildren.apply(byId("choices"), listed.map(function (j) {

@@ -64,6 +64,7 @@ def write_table(
         "wrong": belief.WRONG,
         "enough": belief.ENOUGH,
         "leastGain": belief.LEAST_GAIN,
+        "sameDigits": belief.SAME_DIGITS,
         "temper": walking.TEMPER,
         "leastPrior": walking.LEAST_PRIOR,
         "held": walking.HELD,

@@ -7,6 +7,7 @@ import numpy as np
 from fieldguide.chapters.walk.belief import (
     ENOUGH,
     LEAST_GAIN,
+    SAME_DIGITS,
     believe,
     expect_yes,
     from_levels,
@@ -67,7 +68,7 @@ class Walk:
         """Return the questions that are worth asking, each with its gain, the largest first."""
         gains = gain_bits(self._yes, self.belief)
         best = [j for j in among if j not in self.answers and gains[j] >= LEAST_GAIN]
-        best.sort(key=lambda j: (-gains[j], j))
+        best.sort(key=lambda j: (-round(float(gains[j]), SAME_DIGITS), j))
         return [(j, float(gains[j])) for j in best]
 
     def weigh_answers(self, kind: int) -> list[tuple[int, float]]:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 class Edits:
     """The edits of a guide. Every edit goes to the log at once, and the guide shows it at once.
 
+    Parameters
+    ----------
+    guide : Guide
+    log : EditLog
+        The file.
+    reading : Reading
+        What the log holds.
+
     Attributes
     ----------
     history : tuple of Edit
@@ -118,11 +126,11 @@ class Edits:
             number = active[-1].number
         return self.add_all([Edit(UNDO, undoes=number)])[0]
 
-    def import_file(self, path: str | os.PathLike) -> list[Edit]:
+    def import_file(self, path: str | os.PathLike[str]) -> list[Edit]:
         """Make all edits of a file, or none: CSV or JSON lines; see ``docs/edits.md``."""
         return self.add_all(read_edits(Path(path), self.draft))
 
-    def export_file(self, path: str | os.PathLike) -> int:
+    def export_file(self, path: str | os.PathLike[str]) -> int:
         """Write the edits that hold to a file, as CSV if its name ends so; return how many."""
         write_edits(Path(path), self)
         return len(self)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from fieldguide._files import open_regular, read_regular
 from fieldguide.errors import EditError, GuideError
 from fieldguide.guide.edits.records import UNDO, Edit, as_clause
 
@@ -64,11 +65,12 @@ class EditLog:
     def read(self) -> Reading:
         """Return all edits; a line that cannot be read is passed over and told of."""
         try:
-            return _read_lines(self.path.read_bytes())
+            return _read_lines(read_regular(self.path))
         except FileNotFoundError:
             return Reading()
         except OSError as error:
-            raise GuideError(f"The edits {str(self.path)!r} cannot be read: {error}.") from None
+            why = error.strerror or str(error)
+            raise GuideError(f"The edits {str(self.path)!r} cannot be read: {why}.") from None
 
     def append(self, edits: Sequence[Edit]) -> list[Edit]:
         """Write edits at the end, all or none; return them with their numbers.
@@ -135,7 +137,7 @@ def _check_undos(known: Reading, new: Sequence[Edit]) -> None:
 @contextlib.contextmanager
 def _open_locked(path: Path) -> Iterator[int]:
     """Open a file for reading and writing, alone; wait for whoever has it."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    file = open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         _lock(file)
         try:

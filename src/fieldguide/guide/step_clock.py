@@ -37,7 +37,7 @@ class StepClock:
         """End the last step; return the seconds of each."""
         self._end()
         self._step = None
-        return {step: round(seconds, 1) for step, seconds in self._seconds.items()}
+        return {step: round(seconds, 3) for step, seconds in self._seconds.items()}
 
     def _end(self) -> None:
         if self._step is not None:

@@ -397,14 +397,16 @@ def word_update(about: Mapping[str, Any]) -> str:
 def word_steps(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the steps of a build with how long each took, the longest first.
 
-    ``[("reading images", "5.9 s, 12 %"), …]``; those of less than a tenth of a second are left out.
+    ``[("reading images", "5.9 s, 12 %"), …]``; steps of less than a twentieth of a second are left
+    out, but for the longest of all.
     """
     took = about.get("step_seconds") or {}
-    total = sum(took.values())
+    total = sum(took.values()) or 1.0
+    steps = sorted(took.items(), key=lambda each: (-each[1], each[0]))
     return [
-        (step, f"{seconds:,.1f} s, {100 * seconds / total:.0f} %")
-        for step, seconds in sorted(took.items(), key=lambda each: (-each[1], each[0]))
-        if seconds > 0
+        (step, f"{seconds:,.{1 if seconds >= 0.05 else 3}f} s, {100 * seconds / total:.0f} %")
+        for rank, (step, seconds) in enumerate(steps)
+        if rank == 0 or seconds >= 0.05
     ]
 
 

@@ -94,5 +94,5 @@ def test_steps_of_a_build_come_with_their_share_the_longest_first():
 
 def test_the_longest_step_of_a_quick_build_is_told_all_the_same():
     told = phrases.word_steps({"step_seconds": {"opening": 0.0, "growing the tree": 0.012}})
-    assert told == [("growing the tree", "0.012 s, 100 %")]
-    assert phrases.word_steps({"step_seconds": {"opening": 0.0}}) == [("opening", "0.000 s, 0 %")]
+    assert told == [("growing the tree", "0.0 s, 100 %")]
+    assert phrases.word_steps({"step_seconds": {"opening": 0.0}}) == [("opening", "0.0 s, 0 %")]

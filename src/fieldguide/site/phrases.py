@@ -404,7 +404,7 @@ def word_steps(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     total = sum(took.values()) or 1.0
     steps = sorted(took.items(), key=lambda each: (-each[1], each[0]))
     return [
-        (step, f"{seconds:,.{1 if seconds >= 0.05 else 3}f} s, {100 * seconds / total:.0f} %")
+        (step, f"{seconds:,.1f} s, {100 * seconds / total:.0f} %")
         for rank, (step, seconds) in enumerate(steps)
         if rank == 0 or seconds >= 0.05
     ]

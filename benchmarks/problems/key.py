@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from fieldguide._random import deal_folds
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.features import DeepFeatures
 from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
-from fieldguide.svm.folds import deal_folds
 
 
 def load(data: Path | None, tiny: bool) -> tuple[str, np.ndarray, np.ndarray]:

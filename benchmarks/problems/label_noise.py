@@ -26,8 +26,8 @@ from benchmarks.cells import keep_cell
 from benchmarks.peers import cleanlab_labels
 from benchmarks.problems.guide_tree import look_at_collections
 from benchmarks.seen import VERSION, Seen
+from fieldguide.chapters.check.copies import find_near
 from fieldguide.chapters.check.labels import N_NEAR, HeldOutAnswers, doubt_labels
-from fieldguide.chapters.check.nearest import find_near
 from fieldguide.guide.key_choice import KEY_C
 from fieldguide.identify import OneVsAllClassifier, choose_key
 

@@ -18,9 +18,9 @@ from PIL import Image
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
+from fieldguide.site.phrases import MEASURING
 
 N_PER_KIND, SIZE_PX, SHARE_NEW = 313, 128, 100
-MEASURING = ("specimens", "rows")
 
 
 class Counted(Collection):
@@ -61,8 +61,8 @@ def measure(name: str, folder: Path, out: Path) -> dict[str, Any]:
     Counted.n_decoded = 0
     collection = Counted.from_folder(folder)
     about = Guide.build(collection, out, features="deep", marks=False, places=False, n_jobs=1).about
-    took = about["chapter_seconds"]
-    measuring = sum(took[chapter] for chapter in MEASURING)
+    took = about["step_seconds"]
+    measuring = sum(took.get(step, 0.0) for step in MEASURING)
     return {
         "name": name,
         "n": about["n_specimens"],

@@ -1,4 +1,4 @@
-"""Seeds: one number in, as many independent generators out as there are pieces of work."""
+"""Chance by one number: generators for pieces of work, and the folds that rows are dealt to."""
 
 import numpy as np
 
@@ -13,3 +13,15 @@ def spawn_generators(seed: int, n: int) -> list[np.random.Generator]:
     np.True_
     """
     return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(n)]
+
+
+def deal_folds(y: np.ndarray, n_folds: int, random_state: int) -> np.ndarray:
+    """Return a fold for each row; within a kind, fold sizes differ by at most one."""
+    rng = np.random.default_rng(random_state)
+    fold = np.empty(len(y), dtype=np.int64)
+    start = 0
+    for kind in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == kind))
+        fold[rows] = (start + np.arange(len(rows))) % n_folds
+        start += len(rows)  # the next kind goes on where this one ended, so folds stay even
+    return fold

@@ -14,7 +14,6 @@ VARIES = (
     "previous_edition",
     "images",
     "update",
-    "chapter_seconds",
     "step_seconds",
 )
 

@@ -1,12 +1,12 @@
 """Steps of a build are timed by their names."""
 
-from fieldguide.guide import step_clock
-from fieldguide.guide.step_clock import StepClock
+from fieldguide.guide import build
+from fieldguide.guide.build import StepClock
 
 
 def test_a_step_that_is_named_again_goes_on(monkeypatch):
     moments = iter([0.0, 2.0, 2.0, 5.0, 5.0, 9.0])
-    monkeypatch.setattr(step_clock.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(build.time, "monotonic", lambda: next(moments))
     shown = []
     clock = StepClock(lambda *told: shown.append(told))
     clock("reading images", 0, 2)

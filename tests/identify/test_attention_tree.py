@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import mutual_info_score
 from sklearn.svm import SVC, LinearSVC
 
+from fieldguide._random import deal_folds
 from fieldguide.errors import FieldguideWarning, ModelError
 from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
 from fieldguide.identify.attention_growing import (
@@ -22,7 +23,6 @@ from fieldguide.identify.boosting import boost, gather, probability, split_class
 from fieldguide.identify.node_judging import choose_support, elimination_cost, judge_split
 from fieldguide.identify.routed_plan import plant_trees
 from fieldguide.svm import Problems, Question
-from fieldguide.svm.folds import deal_folds
 
 
 def draw_kinds(seed, n_classes=6, per_class=12, d=6, noise=0.8):

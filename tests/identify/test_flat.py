@@ -13,12 +13,12 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.identify.test_sample_weight import WEIGHT_CHECKS
 
+from fieldguide._random import deal_folds
 from fieldguide.errors import ModelError
 from fieldguide.identify import OneVsAllClassifier, OneVsOneClassifier
 from fieldguide.kernels import KERNELS
 from fieldguide.svm import list_pairs
 from fieldguide.svm.c_path import C_GRID
-from fieldguide.svm.folds import deal_folds
 
 KEYS = (OneVsAllClassifier, OneVsOneClassifier)
 NAMES = np.array(["ant", "bee", "cod", "doe", "eel"])

@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 from tests.reference.convex_mkl import optimum
 
 from fieldguide.kernels import chi2_kernel, intersection_kernel
-from fieldguide.select._group_descent import descend_groups, move_intercept
+from fieldguide.select._steps import descend_groups, move_intercept
 from fieldguide.select.group_lasso import (
     CORNER,
     map_bins,

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.select.problems import draw_votes
 
+from fieldguide._random import deal_folds
 from fieldguide.identify import OneVsAllClassifier
 from fieldguide.select import (
     ConcertClassifier,
@@ -17,7 +18,6 @@ from fieldguide.select.mixture import _Svm, even_columns, fit_mixture, list_pair
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import plan_sums
 from fieldguide.select.votes import VoteOptions
-from fieldguide.svm.folds import deal_folds
 
 OPTIONS = VoteOptions(bias=True, calibrate=True)
 

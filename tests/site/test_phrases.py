@@ -96,3 +96,16 @@ def test_the_longest_step_of_a_quick_build_is_told_all_the_same():
     told = phrases.word_steps({"step_seconds": {"opening": 0.0, "growing the tree": 0.012}})
     assert told == [("growing the tree", "0.0 s, 100 %")]
     assert phrases.word_steps({"step_seconds": {"opening": 0.0}}) == [("opening", "0.0 s, 0 %")]
+
+
+def test_an_update_says_what_was_measured_and_what_was_fitted_again():
+    update = {"measured": 1, "kept": 1200, "moved": 3, "gone": 0}
+    took = {"reading images": 2.0, "looking closer": 1.0, "growing the tree": 65.0}
+    told = phrases.word_update({"update": update, "step_seconds": took})
+    assert told == (
+        "1 picture measured, 1,200 known already, 3 recognised under another name. "
+        f"Measuring took {phrases.duration(3.0)}; words, tree, key and all that follows "
+        f"from them were fitted again, in {phrases.duration(65.0)}."
+    )
+    assert phrases.word_update({"update": update}).endswith("another name.")
+    assert phrases.word_update({}) == ""

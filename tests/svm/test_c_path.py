@@ -6,9 +6,9 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
+from fieldguide._random import deal_folds
 from fieldguide.svm import Problems, choose_C, hold_out
 from fieldguide.svm.c_path import C_GRID, ask_two_classes
-from fieldguide.svm.folds import deal_folds
 
 GRID = (1e-3, 0.1, 10.0)
 

@@ -5,10 +5,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.svm.problems import draw_problem
 
+from fieldguide._random import deal_folds
 from fieldguide.errors import FieldguideWarning
 from fieldguide.svm import LinearSVM, judge
 from fieldguide.svm.c_path import C_GRID
-from fieldguide.svm.folds import deal_folds
 
 
 @parametrize_with_checks([LinearSVM(), LinearSVM(C="cv", loss="squared_hinge")])

@@ -126,10 +126,9 @@ def _film(work: tuple[int, int, int, int, int]) -> tuple[np.ndarray, np.ndarray,
     """Draw one clip; return its frames, its boxes in fractions of the width, and its kind."""
     from fieldguide.datasets.specimens.canvas import Pen
     from fieldguide.datasets.specimens.clutter import draw_clutter
-    from fieldguide.datasets.specimens.ground import Ground
     from fieldguide.datasets.specimens.kinds import KINDS
     from fieldguide.datasets.specimens.plate import choose_light, compose, read_truth
-    from fieldguide.datasets.specimens.scenery import SCENES
+    from fieldguide.datasets.specimens.scenery import SCENES, Ground
 
     i, a, n_frames, size_px, seed = work
     action = ACTIONS[a]

@@ -1,9 +1,10 @@
-"""Chains of samples as files: arrays in one safetensors file, no pickle."""
+"""Chains of samples, as one safetensors file without pickle and as ArviZ reads them."""
 
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -73,3 +74,22 @@ def unpack_chains(data: bytes) -> list[dict[str, np.ndarray]]:
         number, _, rest = name.partition("/")
         chains[int(number)][rest] = value
     return chains
+
+
+def to_inference_data(trace: Mapping[str, np.ndarray], burn_in: int) -> Any:
+    """Return what ArviZ makes of a trace (n_chains, n_draws) of each number.
+
+    The log joint density goes to ``sample_stats`` as ``lp``, everything else to ``posterior``.
+    """
+    try:
+        import arviz
+    except ImportError:
+        raise FieldguideError(
+            "to_arviz needs the package arviz, which is not installed; run "
+            "'pip install fieldguide[mcmc]'."
+        ) from None
+    draws = {name: np.array(values[:, burn_in:]) for name, values in trace.items()}
+    groups = {"sample_stats": {"lp": draws.pop("log_joint")}, "posterior": draws}
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict(groups)
+    return arviz.from_dict(**groups)

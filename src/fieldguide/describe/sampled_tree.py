@@ -15,7 +15,7 @@ from fieldguide._check import check_number, check_seed
 from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import ROWS, Array, Number, Saved, Table
-from fieldguide.describe.arviz_export import to_inference_data
+from fieldguide.describe.chain_files import to_inference_data
 from fieldguide.describe.diagnostics import effective_sample_size, r_hat
 from fieldguide.describe.packed_rows import base_rates, check_attributes, pack_rows
 from fieldguide.describe.stick_breaking import (

@@ -31,12 +31,14 @@ from fieldguide._saving import FLOATS, Array, Items, Labels, OneOf, OrNone, Part
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError, InvalidArgument
 from fieldguide.features._pool_training import (
+    ELEVEN,
+    HOG_COLUMNS,
     LinearFunctions,
+    Sight,
     join_maps,
     train_on_clusters,
     train_on_window,
 )
-from fieldguide.features._pool_windows import ELEVEN, HOG_COLUMNS, Sight
 from fieldguide.features.network import N_CLASSES, SIX, Network
 from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches

@@ -19,7 +19,6 @@ from fieldguide.guide.chapters import list_chapters
 from fieldguide.guide.editions import check_folder
 from fieldguide.guide.key_choice import check_key
 from fieldguide.guide.rows import AUTO
-from fieldguide.guide.step_clock import StepClock
 from fieldguide.guide.trees import TREES
 from fieldguide.guide.workspace import Progress, Settings, open_workspace
 
@@ -31,13 +30,9 @@ def build_guide(collection: Collection, out: Path, settings: Settings, progress:
     check_target(collection, out)
     clock = StepClock(progress)
     with open_workspace(collection, out, settings, clock) as work:
-        took: dict[str, float] = {}
         for chapter in list_chapters():
-            begun = time.monotonic()
             chapter.build(work)
-            took[chapter.NAME] = round(time.monotonic() - begun, 1)
         work.info |= {
-            "chapter_seconds": took,
             "step_seconds": clock.stop(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": _versions(),
@@ -81,3 +76,42 @@ def check_target(collection: Collection, out: Path) -> None:
 def _versions() -> dict[str, str]:
     packages = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow")
     return {"python": platform.python_version()} | {p: metadata.version(p) for p in packages}
+
+
+class StepClock:
+    """Progress that is passed on, and timed.
+
+    A step lasts until another one is named; one that is named again goes on.
+
+    Examples
+    --------
+    >>> clock = StepClock(lambda step, done, total: None)
+    >>> clock("reading images", 0, 2)
+    >>> clock("done", 1, 1)
+    >>> list(clock.stop())
+    ['reading images', 'done']
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._seconds: dict[str, float] = {}
+        self._step: str | None = None
+        self._since = 0.0
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Note which step goes on, and show how far it is."""
+        if step != self._step:
+            self._end()
+            self._step, self._since = step, time.monotonic()
+            self._seconds.setdefault(step, 0.0)
+        self._progress(step, done, total)
+
+    def stop(self) -> dict[str, float]:
+        """End the last step; return the seconds of each."""
+        self._end()
+        self._step = None
+        return {step: round(seconds, 3) for step, seconds in self._seconds.items()}
+
+    def _end(self) -> None:
+        if self._step is not None:
+            self._seconds[self._step] += time.monotonic() - self._since

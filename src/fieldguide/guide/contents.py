@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fieldguide.chapters.check.records import Report
     from fieldguide.chapters.marks.records import KindMarks
     from fieldguide.chapters.walk.characters import Characters
-    from fieldguide.chapters.walk.grown import GrownKey
+    from fieldguide.chapters.walk.dichotomy import GrownKey
 
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 

@@ -4,6 +4,7 @@ from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.auto_key import Choice, Tried, choose_key, tell_points
 from fieldguide.identify.back_off import Groups
 from fieldguide.identify.bounds import GeneralizationBound, generalization_bound
+from fieldguide.identify.confidence import HeldOut
 from fieldguide.identify.confusion_tree import ConfusionTreeClassifier
 from fieldguide.identify.contrast import (
     Contrast,
@@ -12,15 +13,17 @@ from fieldguide.identify.contrast import (
     contrast_others,
     contrast_steps,
 )
-from fieldguide.identify.cost import cost_of_classes, relative_complexity
 from fieldguide.identify.dag_svm import DAGSVMClassifier
 from fieldguide.identify.graph import ABSENT, BOTH, LEFT, RIGHT, DecisionGraph
-from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key
 from fieldguide.identify.normalized_cut_tree import NormalizedCutTreeClassifier
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.one_vs_one import OneVsOneClassifier
-from fieldguide.identify.operating_points import OperatingPoint
+from fieldguide.identify.operating_points import (
+    OperatingPoint,
+    cost_of_classes,
+    relative_complexity,
+)
 from fieldguide.identify.path import Step, trace_path
 from fieldguide.identify.relaxed_hierarchy import RelaxedHierarchyClassifier
 from fieldguide.identify.search import SearchResult

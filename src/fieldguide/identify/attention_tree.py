@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fieldguide._check import check_choice, check_number
-from fieldguide._random import spawn_generators
+from fieldguide._random import deal_folds, spawn_generators
 from fieldguide._saving import Array, Part, State, pack, unpack
 from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.identify import search as searches
@@ -38,9 +38,9 @@ from fieldguide.identify.attention_growing import (
 )
 from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.bipartition import bipartition, likeness
+from fieldguide.identify.confidence import HeldOut
 from fieldguide.identify.evidence import fit_evidence
 from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
-from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.node_judging import choose_support, judge_split
 from fieldguide.identify.routed_plan import (
     PLAN,
@@ -61,7 +61,6 @@ from fieldguide.svm import (
     Trained,
     warn_open_gaps,
 )
-from fieldguide.svm.folds import deal_folds
 from fieldguide.svm.functions import pool_functions
 
 _GROWING_TOL = 1e-2  # who goes where needs no exact hyperplane

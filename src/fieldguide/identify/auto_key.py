@@ -19,8 +19,8 @@ from sklearn.base import clone
 
 from fieldguide._check import check_seed
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
+from fieldguide.identify.confidence import HeldOut
 from fieldguide.identify.growing import AnyPlan
-from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.operating_points import OperatingPoint, choose_point

@@ -20,11 +20,11 @@ from fieldguide.errors import InvalidArgument
 from fieldguide.identify.back_off import find_rank_doubts
 from fieldguide.identify.confidence import (
     CONFIDENCE,
+    HeldOut,
     apply_confidence,
     fit_confidence,
     measure_growth,
 )
-from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key
 from fieldguide.svm import (
     FastKernelScorer,

@@ -12,7 +12,7 @@ from fieldguide._check import check_choice, check_number
 from fieldguide._saving import ROWS, Array, IfSet, Labels, Number, Saved
 from fieldguide.errors import InvalidArgument
 from fieldguide.identify.back_off import choose_likeliest, find_threshold
-from fieldguide.identify.held_out import HELD_OUT
+from fieldguide.identify.confidence import HELD_OUT
 from fieldguide.kernels import KERNELS
 from fieldguide.svm import Functions, LinearFunctions, Problems
 from fieldguide.svm.functions import SIGNED

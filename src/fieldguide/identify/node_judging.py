@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
+from fieldguide._random import deal_folds
 from fieldguide.identify.routed_plan import RoutedPlan
 from fieldguide.svm import Problems, Question
-from fieldguide.svm.folds import deal_folds
 
 _JUDGE_FOLDS = 3
 _C_FACTORS = (1.0, 0.3, 3.0, 0.1, 10.0)  # of the C of a kernel node; of equal costs the first

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import softmax
 
 from fieldguide._check import check_number, check_seed
+from fieldguide._random import deal_folds
 from fieldguide._saving import Array, Number
 from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.identify.back_off import (
@@ -32,15 +33,14 @@ from fieldguide.identify.back_off import (
 )
 from fieldguide.identify.confidence import (
     CONFIDENCE,
+    HeldOut,
     apply_confidence,
     fit_confidence,
     measure_growth,
 )
-from fieldguide.identify.cost import cost_of_classes
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
 from fieldguide.identify.graph import GRAPH, DecisionGraph
 from fieldguide.identify.growing import AnyPlan, build_graph, join, plant
-from fieldguide.identify.held_out import HeldOut
 from fieldguide.identify.key import Key
 from fieldguide.identify.node_classifiers import (
     EstimatorProblems,
@@ -50,6 +50,7 @@ from fieldguide.identify.node_classifiers import (
 from fieldguide.identify.operating_points import (
     OperatingPoint,
     choose_point,
+    cost_of_classes,
     measure_point,
 )
 from fieldguide.identify.search import SearchResult, count_costs, shortlist
@@ -65,7 +66,6 @@ from fieldguide.svm import (
     warn_open_gaps,
 )
 from fieldguide.svm.c_path import ask_one_vs_all, score_as_is
-from fieldguide.svm.folds import deal_folds
 
 TOLERANCES = (
     *(0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0),

@@ -18,11 +18,10 @@ from fieldguide.features.subject_finder import Subject, SubjectFinder
 from fieldguide.locate.contrast import border_contrast
 from fieldguide.locate.crane import CRANE
 from fieldguide.locate.descriptors import region_features, region_words
-from fieldguide.locate.edges import follow_edges
 from fieldguide.locate.finding import Finding, find_objects
 from fieldguide.locate.mi_svm import MISVM
 from fieldguide.locate.mil_boost import MILBoost
-from fieldguide.locate.outlines import trace_outlines
+from fieldguide.locate.outlines import follow_edges, trace_outlines
 from fieldguide.locate.region_selector import RegionSelector
 from fieldguide.locate.superpixels import Regions, superpixels, to_regions
 

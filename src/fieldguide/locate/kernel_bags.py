@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
+from fieldguide._random import deal_folds
 from fieldguide._saving import Number, OneOf, OrNone, Part
 from fieldguide.errors import FieldguideWarning, InvalidArgument
 from fieldguide.kernels import KERNELS, AdditiveKernelMap, default_gamma
 from fieldguide.locate.alternation import Selection
 from fieldguide.locate.bags import BagClassifier, Bags
 from fieldguide.locate.region_problem import GramProblem, Problem, RowProblem
-from fieldguide.svm.folds import deal_folds
 from fieldguide.svm.functions import (
     WITH_GAMMA,
     Functions,

@@ -1,7 +1,6 @@
 """Measures of what a guide is worth: functions of arrays."""
 
-from fieldguide.metrics.accuracy import mean_class_accuracy
-from fieldguide.metrics.calibration import Reliability, measure_reliability
+from fieldguide.metrics.accuracy import Reliability, mean_class_accuracy, measure_reliability
 from fieldguide.metrics.localization import LocalizationCurve, corloc, localization_curve
 from fieldguide.metrics.trees import ancestor_matrix, average_edge_error, locality, purity
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._parallel import map_in_order
+from fieldguide._random import deal_folds
 from fieldguide._saving import Array, Items, Number, OneOf
 from fieldguide.errors import InvalidArgument
 from fieldguide.select._additive_modes import (
@@ -34,7 +35,6 @@ from fieldguide.select._additive_modes import (
 from fieldguide.select.additive_pricing import OPERATIONS
 from fieldguide.select.voting import VotingSelector, number_classes
 from fieldguide.svm import warn_open_gaps
-from fieldguide.svm.folds import deal_folds
 
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-5, 3))
 N_FOLDS = 5

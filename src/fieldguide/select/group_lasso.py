@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide.kernels import AdditiveKernelMap
-from fieldguide.select import _group_descent
+from fieldguide.select import _steps
 from fieldguide.svm.smo import make_feasible
 
 CORNER = 0.5  # δ
@@ -139,7 +139,7 @@ def solve_groups(
     for k in np.flatnonzero(W.any(axis=1)):
         f += W[k] @ Z[k]
     pull = np.empty(n)
-    state[1] += _group_descent.move_intercept(y, CORNER, f)
+    state[1] += _steps.move_intercept(y, CORNER, f)
     n_epochs = 0
     while True:
         objective, bound, norms = weigh(Z, y, C, roots, usable, state[0], f)
@@ -153,7 +153,7 @@ def solve_groups(
         for _ in range(_ROUNDS):
             points = [(W[groups], state[1], f.copy())]
             for _ in range(_EPOCHS):
-                _group_descent.descend_groups(
+                _steps.descend_groups(
                     *(Z, groups, y, C, CORNER, roots, mapped.curvatures, W, state, f, pull)
                 )
                 points.append((W[groups], state[1], f.copy()))

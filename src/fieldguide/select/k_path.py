@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldguide._parallel import map_in_order
+from fieldguide._random import deal_folds
 from fieldguide.select.objective import ColumnMap
 from fieldguide.select.sums import sum_rows
 from fieldguide.select.votes import VoteOptions, fit_votes
 from fieldguide.svm import fit_scale
-from fieldguide.svm.folds import deal_folds
 
 _N_FOLDS = 5
 P1_GRID = (2.0, 1.0, 0.5)

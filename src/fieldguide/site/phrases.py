@@ -17,6 +17,14 @@ CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four b
 
 MOST_BUT = 4  # kinds named that go a way though the words do not say so
 MOST_NAMES = 6  # that a term of a query is said to mean
+MEASURING = (  # the steps of a build in which pictures are read
+    "opening the network",
+    "recognising images",
+    "reading images",
+    "reading dates and places",
+    "describing images",
+    "looking closer",
+)
 SOURCES = {
     "annotation": "Noted by the owner",
     "keyword": "Keywords of the files",
@@ -374,7 +382,7 @@ def moment(iso: str) -> str:
 
 def word_update(about: Mapping[str, Any]) -> str:
     """Say what a build measured, what it knew, and what it fitted again; "" for a first build."""
-    update, took = about.get("update"), about.get("chapter_seconds") or {}
+    update, took = about.get("update"), about.get("step_seconds") or {}
     if not update:
         return ""
     told = [
@@ -384,7 +392,7 @@ def word_update(about: Mapping[str, Any]) -> str:
         f"{update['gone']:,} gone" if update["gone"] else "",
     ]
     sentence = f"{', '.join(filter(None, told))}.".capitalize()
-    measuring = sum(took.get(name, 0.0) for name in ("specimens", "rows"))
+    measuring = sum(took.get(step, 0.0) for step in MEASURING)
     fitting = sum(took.values()) - measuring
     if not took:
         return sentence

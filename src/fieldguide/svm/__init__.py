@@ -16,10 +16,9 @@
 
 from fieldguide.svm.c_path import choose_C, hold_out
 from fieldguide.svm.calibration import SigmoidCalibration, calibrate, calibrate_margins, fit_scale
-from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, solve_linear
 from fieldguide.svm.functions import Functions, KernelFunctions, LinearFunctions
-from fieldguide.svm.gap import dual_value, judge, primal_value
+from fieldguide.svm.gap import dual_value, judge, primal_value, warn_open_gaps
 from fieldguide.svm.gram_one_vs_all import GramSolution, train_one_vs_all_gram
 from fieldguide.svm.kernel import KernelSVM
 from fieldguide.svm.kernel_serving import FastKernelScorer

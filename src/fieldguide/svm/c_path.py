@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.svm.folds import deal_folds
+from fieldguide._random import deal_folds
 from fieldguide.svm.problems import Problems, Question, Trained
 
 C_GRID = tuple(10.0**k for k in range(-3, 4))

@@ -36,8 +36,8 @@ from fieldguide._saving import (
 from fieldguide.errors import InvalidArgument
 from fieldguide.kernels import KERNELS, default_gamma
 from fieldguide.svm.c_path import ask_two_classes, choose_C
-from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.functions import SIGNED, WITH_GAMMA, check_pool
+from fieldguide.svm.gap import warn_open_gaps
 from fieldguide.svm.gram_one_vs_all import check_gram
 from fieldguide.svm.linear import weigh_classes
 from fieldguide.svm.problems import Problems

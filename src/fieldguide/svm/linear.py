@@ -17,9 +17,9 @@ from fieldguide._check import check_choice, check_number, check_seed
 from fieldguide._saving import FLOATS, ROWS, Array, Labels, Number, Saved
 from fieldguide.errors import InvalidArgument
 from fieldguide.svm.c_path import ask_two_classes, choose_C
-from fieldguide.svm.convergence import warn_open_gaps
 from fieldguide.svm.coordinate_descent import LinearSolution, check_settings, solve_linear
 from fieldguide.svm.equal_rows import group_rows
+from fieldguide.svm.gap import warn_open_gaps
 from fieldguide.svm.problems import Problems
 from fieldguide.svm.shared_rows import balance_sides, check_weights, share_rows
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fieldguide.chapters.check.alignment import match_pairs
-from fieldguide.chapters.check.copies import find_copies, group_copies, pair_same
-from fieldguide.chapters.check.nearest import find_near
+from fieldguide.chapters.check.copies import find_copies, find_near, group_copies, pair_same
 from fieldguide.chapters.check.small import Small, measure_picture
 from fieldguide.datasets import load_specimens
 

@@ -9,10 +9,9 @@ from tests.site.test_render import read
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.chapters.walk.characters import Character, Characters
-from fieldguide.chapters.walk.dichotomy import Walked, follow_key, grow_key
-from fieldguide.chapters.walk.grown import GrownKey
+from fieldguide.chapters.walk.dichotomy import GrownKey, Walked, follow_key, grow_key
 from fieldguide.chapters.walk.printed import MOST_COUPLETS, PrintedKey, print_key
-from fieldguide.chapters.walk.printed_text import WIDTH, key_lines
+from fieldguide.chapters.walk.printed_page import WIDTH, key_lines
 from fieldguide.guide.views import CoupletWords, SideWords, Word
 from fieldguide.site import Renderer
 

@@ -9,8 +9,7 @@ from tests.chapters.walk.test_printed import grow
 from tests.site.browsing import NEEDS_BROWSER
 
 from fieldguide.chapters.walk.characters import Character, Characters
-from fieldguide.chapters.walk.dichotomy import Walked, grow_key
-from fieldguide.chapters.walk.grown import GrownKey
+from fieldguide.chapters.walk.dichotomy import GrownKey, Walked, grow_key
 from fieldguide.chapters.walk.printed import print_key
 from fieldguide.guide.views import CoupletWords, SideWords, Word
 from fieldguide.site import export_site

@@ -14,9 +14,8 @@ import numpy as np
 from fieldguide._saving import FLOATS, Array, Items, Part, Plain, pack, unpack
 from fieldguide.chapters.check import judging
 from fieldguide.chapters.check.alignment import match_pairs
-from fieldguide.chapters.check.copies import Copies, find_copies
+from fieldguide.chapters.check.copies import Copies, find_copies, find_near
 from fieldguide.chapters.check.labels import N_NEAR, Doubts, HeldOutAnswers, doubt_labels
-from fieldguide.chapters.check.nearest import find_near
 from fieldguide.chapters.check.records import CopiedSpecimen, Finding, ImageCopies, Report
 from fieldguide.chapters.check.small import WIDTH, Small, measure_picture, read_pictures
 from fieldguide.errors import FieldguideError

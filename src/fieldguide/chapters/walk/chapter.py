@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from fieldguide.chapters.walk.characters import Characters, read_characters
-from fieldguide.chapters.walk.grown import GrownKey, grow_of_marks
+from fieldguide.chapters.walk.dichotomy import GrownKey, grow_of_marks
 from fieldguide.chapters.walk.records import ImageWalk
 from fieldguide.guide.models import Models
 from fieldguide.guide.sighting import Sighting

@@ -23,12 +23,20 @@ STEPS_OF_KIND      most steps for each kind: a bound, seldom reached
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fieldguide.chapters.walk.belief import entropy_bits
-from fieldguide.chapters.walk.characters import estimate_shares
+from fieldguide.chapters.walk.characters import (
+    NETWORK,
+    OWNER,
+    PICTURE,
+    SUBJECT,
+    SURROUNDINGS,
+    Characters,
+    estimate_shares,
+)
 
 MOSTLY = 0.8
 MOST_BOTH = 0.25
@@ -209,3 +217,28 @@ def list_ends(steps: Sequence[Step]) -> list[tuple[int, ...]]:
 
 def _join(some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted((*some, *others)))
+
+
+if TYPE_CHECKING:
+    from fieldguide.chapters.marks.model import Marks
+
+_RANKS = {OWNER: 0, NETWORK: 1, SUBJECT: 2, SURROUNDINGS: 3, PICTURE: 3}
+
+
+class GrownKey(NamedTuple):
+    """A dichotomous key of characters."""
+
+    characters: Characters
+    steps: tuple[Step, ...]  # none where no character parts the kinds
+    walked: Walked
+
+
+def grow_of_marks(marks: "Marks", characters: Characters) -> GrownKey:
+    """Return the key that the characters of a guide give, judged on specimens left out."""
+    ranks = [_RANKS[character.source] for character in characters.characters]
+    shows = marks.pool.shows[:, characters.columns]
+    return GrownKey(
+        characters,
+        grow_key(characters.shares, ranks),
+        judge_key(shows, marks.index, marks.folds, ranks),
+    )

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldguide.chapters.walk.characters import Characters
-from fieldguide.chapters.walk.dichotomy import MOSTLY, Step, list_ends
-from fieldguide.chapters.walk.grown import GrownKey
+from fieldguide.chapters.walk.dichotomy import MOSTLY, GrownKey, Step, list_ends
 from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import choose_shown
 from fieldguide.site.phrases import count, percent, word_side

@@ -15,9 +15,8 @@ from PIL import Image, ImageFilter
 
 from fieldguide.datasets.specimens.canvas import TRUTH_PX, Pen
 from fieldguide.datasets.specimens.clutter import draw_clutter
-from fieldguide.datasets.specimens.ground import Ground
-from fieldguide.datasets.specimens.kind import Kind
-from fieldguide.datasets.specimens.scenery import SCENES
+from fieldguide.datasets.specimens.kinds import Kind
+from fieldguide.datasets.specimens.scenery import SCENES, Ground
 
 _CLUTTERED = 0.6  # share of pictures with something in front of the specimen
 _MIN_MARK = 7  # pixels of the truth map that must show before a mark counts as seen

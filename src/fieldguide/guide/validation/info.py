@@ -103,7 +103,6 @@ _INFO = record(
         "seed": whole(0, 2**128),
         "seconds": number(0, 1e12),
         "key_seconds": number(0, 1e12),
-        "chapter_seconds": table_of(number(0, 1e12)),
         "step_seconds": table_of(number(0, 1e12)),
         "common_words": list_of(text(1000)),
         "images": or_none(text(10_000)),

@@ -1,6 +1,8 @@
 """A guide calls what a user of Python calls: public names of the packages below it."""
 
 import ast
+import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -84,3 +86,18 @@ def test_public_names_resolve(package):
     module = import_module(f"fieldguide.{package}")
     assert len(set(module.__all__)) == len(module.__all__)
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_the_house_is_what_is_there():
+    """Its lines are the layers of the import linter, and all of the package is on one of them."""
+    top = Path(__file__).parents[1]
+    text = (top / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = text.split("```\n")[1]
+    lines = [re.split(r" {2,}", line)[0].replace("/", "").split() for line in picture.splitlines()]
+    (rule,) = tomllib.loads((top / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    assert lines == [re.findall(r"fieldguide\.(\w+)", layer) for layer in rule["layers"]]
+    there = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
+    named = [name for line in lines for name in line]
+    assert sorted(named) == sorted(there - {"__init__", "__main__", "__pycache__"})

@@ -16,7 +16,7 @@ recognizing natural scene categories", CVPR (2006); L. Liu, L. Wang, X. Liu, "In
 soft-assignment coding", ICCV (2011).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Number
 from fieldguide.collection import Collection
 from fieldguide.errors import InvalidArgument, TooFewWindows, UnreadableImageError
-from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
+from fieldguide.features.codebook import WordLearner, nearest_words
 from fieldguide.features.dense_sift import WIDTH, check_settings, dense_sift
 from fieldguide.features.transformer import (
     Column,
@@ -48,7 +48,7 @@ PATCH_PX = 32
 QUARTERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 
 
-class BagOfWords(ImageTransformer):
+class BagOfWords(WordLearner, ImageTransformer):
     """Histograms of visual words in the cells of a pyramid of grids.
 
     Each row sums to 1, and each grid of the pyramid to an equal share of it, as the additive
@@ -117,8 +117,6 @@ class BagOfWords(ImageTransformer):
     }
     _sizes = ("n_words", "n_examples")
 
-    words_: np.ndarray
-    frequency_: np.ndarray
     radius_: float
     patches_: np.ndarray
     n_patches_: np.ndarray
@@ -162,35 +160,15 @@ class BagOfWords(ImageTransformer):
         """Find the words of pictures ``X``, given as to ``transform``; ``y`` is not looked at."""
         self._check_arguments()
         X = () if X is None else X
-        n_jobs, n_middles = self.n_jobs, self.n_words - 1
         seed = check_seed(type(self).__name__, self.random_state)
         for_images, for_clusters = spawn_generators(seed, 2)
         with threadpool_limits(1, "blas"):
-            pictures = self._read(draw_sources(X, self.n_images, for_images), n_jobs)
+            pictures = self._read(draw_sources(X, self.n_images, for_images), self.n_jobs)
             sample = self._sample(pictures, seed)
-            middles = cluster_rows(
-                sample.descriptors, n_middles, for_clusters, n_iter=self.n_iter, n_jobs=n_jobs
-            )
-            word, distance = assign_rows(sample.descriptors, middles, n_jobs)
-        counts = np.bincount(word, minlength=n_middles)
-        order = np.argsort(-counts, kind="stable")
-        self.words_ = np.vstack([middles[order], np.zeros((1, WIDTH), np.float32)])
+            word, distance = self._learn_words(sample.descriptors, sample.plain_share, for_clusters)
         self.radius_ = float(np.sqrt(distance.mean(dtype=np.float64)))
-        plain = sample.plain_share
-        shares = counts[order] / counts.sum() * (1 - plain)
-        self.frequency_ = np.append(shares, plain).astype(np.float32)
-        rank = np.argsort(order)
-        self.patches_, self.n_patches_ = self._cut_patches(pictures, sample, rank[word], distance)
+        self.patches_, self.n_patches_ = self._cut_patches(pictures, sample, word, distance)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Find the words of ``X``, which is read twice, and return its histograms."""
-        if isinstance(X, Iterator):
-            raise InvalidArgument(
-                "X of BagOfWords.fit_transform is read twice and must not be an iterator; "
-                "give a list, an array or a Collection."
-            )
-        return self.fit(X, y).transform(X)
 
     def transform(self, X: Collection | Iterable[Any]) -> np.ndarray:
         """Return the histogram of each picture, in order.

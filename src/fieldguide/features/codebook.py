@@ -4,13 +4,50 @@ Distances of a block of rows to all words are one matrix product; the k least of
 picked in one pass over it. Sums are taken in order, so the number of threads changes nothing.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from fieldguide._jit import jit
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import InvalidArgument
 
 _BLOCK = 512  # descriptors whose distances to all words stay in the cache
 _CHUNK = 8192  # descriptors in one piece of work of the clustering
+
+
+class WordLearner:
+    """Base of what learns words from descriptors; the last word is that of plain windows."""
+
+    n_words: int
+    n_iter: int
+    n_jobs: int | None
+    words_: np.ndarray
+    frequency_: np.ndarray
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Find the words of ``X``, which is read twice, and return its histograms."""
+        if isinstance(X, Iterator):
+            raise InvalidArgument(
+                f"X of {type(self).__name__}.fit_transform is read twice and must not be an "
+                "iterator; give a list, an array or a Collection."
+            )
+        fitted: Any = self
+        return fitted.fit(X, y).transform(X)
+
+    def _learn_words(
+        self, rows: np.ndarray, plain_share: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Keep the middles of clusters, most frequent first; return each row's and its distance."""
+        middles = cluster_rows(rows, self.n_words - 1, rng, n_iter=self.n_iter, n_jobs=self.n_jobs)
+        word, distance = assign_rows(rows, middles, self.n_jobs)
+        counts = np.bincount(word, minlength=self.n_words - 1)
+        order = np.argsort(-counts, kind="stable")
+        self.words_ = np.vstack([middles[order], np.zeros((1, rows.shape[1]), np.float32)])
+        shares = counts[order] / counts.sum() * (1 - plain_share)
+        self.frequency_ = np.append(shares, plain_share).astype(np.float32)
+        return np.argsort(order)[word], distance
 
 
 def cluster_rows(

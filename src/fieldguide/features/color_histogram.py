@@ -21,8 +21,7 @@ import numpy as np
 
 from fieldguide._check import check_number
 from fieldguide._jit import jit
-from fieldguide.errors import InvalidArgument
-from fieldguide.features.transformer import Column, ImageTransformer, shrink
+from fieldguide.features.transformer import Column, ImageTransformer, check_levels, shrink
 
 HUES = {
     "red": 38.0, "orange": 65.0, "yellow": 95.0, "yellow-green": 118.0, "green": 142.0,
@@ -85,17 +84,7 @@ class ColorHistogram(ImageTransformer):
 
     def _check_arguments(self) -> None:
         owner = "ColorHistogram"
-        if not isinstance(self.levels, (tuple, list)) or not len(self.levels):
-            raise InvalidArgument(
-                f"levels of {owner} must be a tuple of cells per side, (1, 2, 4) say; "
-                f"got {self.levels!r}."
-            )
-        for level in self.levels:
-            check_number(owner, "levels", level, 1, MOST_CELLS, integer=True)
-        if len(set(self.levels)) < len(self.levels):
-            raise InvalidArgument(
-                f"levels of {owner} must differ from each other; got {self.levels!r}."
-            )
+        check_levels(owner, self.levels, MOST_CELLS, "(1, 2, 4)")
         check_number(owner, "max_side_px", self.max_side_px, 16, 4096, integer=True)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:

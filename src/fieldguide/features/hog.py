@@ -29,7 +29,7 @@ from fieldguide._check import check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.collection import to_rgb_array
 from fieldguide.errors import InvalidArgument
-from fieldguide.features.transformer import Box, Column, ImageTransformer
+from fieldguide.features.transformer import Box, Column, ImageTransformer, check_levels
 
 CLIP = 0.2
 # Mean gradient per pixel, in parts of full contrast, that counts as noise: the rounding of 8-bit
@@ -140,17 +140,7 @@ class SpatialHOG(ImageTransformer):
 
     def _check_arguments(self) -> None:
         owner = "SpatialHOG"
-        if not isinstance(self.levels, (tuple, list)) or not len(self.levels):
-            raise InvalidArgument(
-                f"levels of {owner} must be a tuple of cells per side, (2, 4, 8) say; "
-                f"got {self.levels!r}."
-            )
-        for level in self.levels:
-            check_number(owner, "levels", level, 1, MOST_CELLS, integer=True)
-        if len(set(self.levels)) < len(self.levels):
-            raise InvalidArgument(
-                f"levels of {owner} must differ from each other; got {self.levels!r}."
-            )
+        check_levels(owner, self.levels, MOST_CELLS, "(2, 4, 8)")
         check_number(
             owner, "n_orientations", self.n_orientations, 1, MOST_ORIENTATIONS, integer=True
         )

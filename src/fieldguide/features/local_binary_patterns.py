@@ -24,7 +24,7 @@ import numpy as np
 from fieldguide._check import check_number
 from fieldguide._jit import jit
 from fieldguide.errors import InvalidArgument
-from fieldguide.features.transformer import Column, ImageTransformer, shrink, to_grey
+from fieldguide.features.transformer import Column, ImageTransformer, check_levels, shrink, to_grey
 
 MOST_CELLS = 16
 MOST_POINTS = 16
@@ -72,16 +72,14 @@ class LocalBinaryPatterns(ImageTransformer):
 
     def _check_arguments(self) -> None:
         owner = "LocalBinaryPatterns"
-        for name, examples in (("rings", "((8, 1), (8, 2))"), ("levels", "(1, 2, 4)")):
-            value = getattr(self, name)
-            if not isinstance(value, (tuple, list)) or not len(value):
-                raise InvalidArgument(
-                    f"{name} of {owner} must be a tuple, {examples} say; got {value!r}."
-                )
-            if len({str(part) for part in value}) < len(value):
-                raise InvalidArgument(
-                    f"{name} of {owner} must differ from each other; got {value!r}."
-                )
+        check_levels(owner, self.levels, MOST_CELLS, "(1, 2, 4)")
+        rings = self.rings
+        if not isinstance(rings, (tuple, list)) or not len(rings):
+            raise InvalidArgument(
+                f"rings of {owner} must be a tuple, ((8, 1), (8, 2)) say; got {rings!r}."
+            )
+        if len({str(ring) for ring in rings}) < len(rings):
+            raise InvalidArgument(f"rings of {owner} must differ from each other; got {rings!r}.")
         for ring in self.rings:
             if not isinstance(ring, (tuple, list)) or len(ring) != 2:
                 raise InvalidArgument(
@@ -90,8 +88,6 @@ class LocalBinaryPatterns(ImageTransformer):
                 )
             check_number(owner, "rings (points)", ring[0], 4, MOST_POINTS, integer=True)
             check_number(owner, "rings (radius)", ring[1], 1, 16)
-        for level in self.levels:
-            check_number(owner, "levels", level, 1, MOST_CELLS, integer=True)
         check_number(owner, "max_side_px", self.max_side_px, 16, 4096, integer=True)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:

@@ -22,10 +22,11 @@ import numpy as np
 from PIL import Image
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Saved
 from fieldguide.collection import Collection, read_picture, to_rgb_array
-from fieldguide.errors import UnreadableImageError
+from fieldguide.errors import InvalidArgument, UnreadableImageError
 
 Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in shares of the picture's sides
 
@@ -95,6 +96,18 @@ class ImageTransformer(Saved, TransformerMixin, BaseEstimator, ABC):
     @abstractmethod
     def _columns(self) -> list[Column]:
         """Return what each column is."""
+
+
+def check_levels(owner: str, levels: Any, most: int, example: str) -> None:
+    """Refuse what is no pyramid of grids, named by different numbers of cells per side."""
+    if not isinstance(levels, (tuple, list)) or not len(levels):
+        raise InvalidArgument(
+            f"levels of {owner} must be a tuple of cells per side, {example} say; got {levels!r}."
+        )
+    for level in levels:
+        check_number(owner, "levels", level, 1, most, integer=True)
+    if len(set(levels)) < len(levels):
+        raise InvalidArgument(f"levels of {owner} must differ from each other; got {levels!r}.")
 
 
 def map_batches(

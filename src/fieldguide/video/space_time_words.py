@@ -18,7 +18,7 @@ recognition", BMVC (2009).
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -32,7 +32,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Saved
 from fieldguide.errors import InvalidArgument, TooFewWindows, UnreadableImageError
-from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
+from fieldguide.features.codebook import WordLearner, nearest_words
 from fieldguide.features.transformer import draw_sources, to_grey
 from fieldguide.video.clips import check_flow, check_frames, read_clip
 
@@ -52,7 +52,7 @@ class Blocks(NamedTuple):
     sizes: np.ndarray  # (n, 2) int32: side in pixels, length in frames
 
 
-class SpaceTimeWords(Saved, TransformerMixin, BaseEstimator):
+class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
     """Histograms of space-time words, one row per clip; rows sum to 1.
 
     Parameters
@@ -104,9 +104,6 @@ class SpaceTimeWords(Saved, TransformerMixin, BaseEstimator):
     }
     _sizes = ("n_words",)
 
-    words_: np.ndarray
-    frequency_: np.ndarray
-
     def __init__(
         self,
         n_words: int = 1000,
@@ -139,30 +136,13 @@ class SpaceTimeWords(Saved, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the words of clips ``X``, given as to ``transform``; ``y`` is not looked at."""
         self._check_arguments()
-        n_jobs, seed = self.n_jobs, check_seed(type(self).__name__, self.random_state)
+        seed = check_seed(type(self).__name__, self.random_state)
         for_clips, for_clusters = spawn_generators(seed, 2)
         with threadpool_limits(1, "blas"):
             sources = draw_sources(X, self.n_clips, for_clips)
             rows, plain = self._sample([source for _, source in sources], seed)
-            middles = cluster_rows(
-                rows, self.n_words - 1, for_clusters, n_iter=self.n_iter, n_jobs=n_jobs
-            )
-            word, _ = assign_rows(rows, middles, n_jobs)
-        counts = np.bincount(word, minlength=self.n_words - 1)
-        order = np.argsort(-counts, kind="stable")
-        self.words_ = np.vstack([middles[order], np.zeros((1, WIDTH), np.float32)])
-        shares = counts[order] / counts.sum() * (1 - plain)
-        self.frequency_ = np.append(shares, plain).astype(np.float32)
+            self._learn_words(rows, plain, for_clusters)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Find the words of ``X``, which is read twice, and return its histograms."""
-        if isinstance(X, Iterator):
-            raise InvalidArgument(
-                "X of SpaceTimeWords.fit_transform is read twice and must not be an iterator; "
-                "give a list or an array."
-            )
-        return self.fit(X, y).transform(X)
 
     def transform(self, X: Iterable[Any]) -> np.ndarray:
         """Return the histogram of each clip, in order.

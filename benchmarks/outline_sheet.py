@@ -47,7 +47,7 @@ def main() -> None:
         name = str(key.predict(seen.row)[0])
         of_all, of_two = list_contrasts(key, seen.row, name)
         contrast = of_all if arguments.plates else of_two
-        located = lay_over(seen, contrast, key, photographs.stack, network)
+        (located,) = lay_over(seen, [contrast], key, photographs.stack, network)
         assert located.subject is not None
         scale = TILE_PX / max(image.size)
         width, height = (round(side * scale) for side in image.size)

@@ -64,8 +64,8 @@ if "places" in OPTIONAL:
     from fieldguide.chapters.places.evidence import (
         Field,
         fit_canvas,
+        lay_canvas,
         outline_field,
-        outline_subject,
         share_margin,
     )
 
@@ -300,7 +300,8 @@ def judge_outline(
     }
     field = share_margin(contrast, seen.row, columns, looks, image.size, network)
     placed = sum(part.value for part in field.parts if part.is_placed)
-    masks, _ = outline_field(field, seen.looks.subject, image)
+    canvas = lay_canvas(image, seen.looks.subject)
+    masks, _ = outline_field(field, canvas)
     outline = np.any(masks, axis=0) if masks else np.zeros(field.values.shape, dtype=bool)
     height, width = outline.shape
     in_box = cover((truth * np.tile([width, height], 2))[None], outline.shape)
@@ -317,8 +318,7 @@ def judge_outline(
         "not_exact": abs(float(field.values.sum()) - placed),
     }
     if outline.any():
-        small = np.asarray(image.resize((width, height)))
-        subject = outline_subject(seen.looks.subject, small) | outline
+        subject = canvas.is_subject | outline
         before = contrast.evaluate(seen.row)
         n = int(outline.sum())
         others = subject & ~outline
@@ -393,8 +393,9 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
         field = sum_shares([(looks["closer"].area, grid - grid.min())], shape)
         fields["region selection on its cells"] = Field(field, field, ())
         creature = drawn.boxes[chosen[k]][None].astype(float)
+        canvas = lay_canvas(images[k], seen[k].looks.subject)
         for name, told in fields.items():
-            masks, _ = outline_field(told, seen[k].looks.subject, images[k])
+            masks, _ = outline_field(told, canvas)
             if masks:
                 mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
                 parts = [cover(boxes * scale, shape) for boxes in (marks, creature)]

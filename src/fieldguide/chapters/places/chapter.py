@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
-from fieldguide.chapters.places.evidence import locate_margin, share_margin
+from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
@@ -188,10 +188,8 @@ def find_missing(
             first = work.network.run(work.network.crop(image)[None], cells=True)
             looks = look_closer(image, work.network, finder, basis)
             seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
-            located = tuple(
-                lay_over(seen, contrast, key, features.stack, work.network)
-                for contrast in list_contrasts(key, seen.row, kind)
-            )
+            contrasts = list_contrasts(key, seen.row, kind)
+            located = lay_over(seen, contrasts, key, features.stack, work.network)
         return records[i].digest, _to_bytes(located)
 
     n_done = len(todo) - len(missing)
@@ -220,21 +218,32 @@ def locate(
     KeyError for a kind that the key does not know.
     """
     contrast = contrast_classes(key, seen.row, winner=_find_class(key, kind))
-    return None if contrast is None else lay_over(seen, contrast, key, stack, network)
+    return None if contrast is None else lay_over(seen, [contrast], key, stack, network)[0]
 
 
 def lay_over(
-    seen: Seen, contrast: Contrast, key: Any, stack: FeatureStack | None, network: Network
-) -> Located:
-    """Return where in a picture a function of the key comes from."""
+    seen: Seen,
+    contrasts: Sequence[Contrast],
+    key: Any,
+    stack: FeatureStack | None,
+    network: Network,
+) -> tuple[Located, ...]:
+    """Return where in a picture each of some functions of the key comes from."""
     n_columns = seen.row.shape[1]
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
         looks[DEEP] = first_look(seen.first, find_area(WHOLE["whole"], *seen.image.size))
-    field = share_margin(contrast, seen.row, columns, looks, seen.image.size, network)
-    kind, against = str(key.classes_[contrast.winner]), name_rival(key, contrast)
-    return locate_margin(seen.image, seen.looks.subject, field, kind, against)
+    canvas = lay_canvas(seen.image, seen.looks.subject)
+    return tuple(
+        locate_margin(
+            canvas,
+            share_margin(contrast, seen.row, columns, looks, seen.image.size, network),
+            str(key.classes_[contrast.winner]),
+            name_rival(key, contrast),
+        )
+        for contrast in contrasts
+    )
 
 
 def name_rival(key: Any, contrast: Contrast) -> str | None:

@@ -50,6 +50,14 @@ class Field(NamedTuple):
     parts: tuple[PartOfMargin, ...]  # with the constant; the sum is the margin
 
 
+class Canvas(NamedTuple):
+    """A picture as fields are laid over it, for all of them."""
+
+    subject: Subject
+    small: np.ndarray  # (height, width, 3)
+    is_subject: np.ndarray  # (height, width); all where there is no subject
+
+
 def share_margin(
     contrast: Contrast,
     row: np.ndarray,
@@ -85,18 +93,24 @@ def share_margin(
     return Field(values, sharp, tuple(parts))
 
 
-def outline_field(
-    field: Field, subject: Subject, image: Image.Image
-) -> tuple[list[np.ndarray], list[float]]:
+def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:
+    """Find the subject's pixels, once for all fields of a picture."""
+    height, width = fit_canvas(image.size)
+    small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
+    if subject.confidence <= 0:
+        return Canvas(subject, small, np.ones((height, width), dtype=bool))
+    return Canvas(subject, small, outline_colours(small, subject.scores) > 0.5)
+
+
+def outline_field(field: Field, canvas: Canvas) -> tuple[list[np.ndarray], list[float]]:
     """Return masks of the places that add most, inside the subject, and what each adds."""
     height, width = field.values.shape
-    small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
     smooth = ndimage.gaussian_filter(field.sharp, SMOOTH * CANVAS_PX, mode="nearest")
-    smooth = follow_edges(smooth, small, radius_px=_EDGE_PX, smoothness=_EDGE_SMOOTHNESS)
-    inside = np.where(outline_subject(subject, small), smooth, 0.0)
+    smooth = follow_edges(smooth, canvas.small, radius_px=_EDGE_PX, smoothness=_EDGE_SMOOTHNESS)
+    inside = np.where(canvas.is_subject, smooth, 0.0)
     if inside.max() <= 0:
         return [], []
-    x0, y0, x1, y1 = np.rint(np.multiply(subject.box, [width, height] * 2)).astype(int)
+    x0, y0, x1, y1 = np.rint(np.multiply(canvas.subject.box, [width, height] * 2)).astype(int)
     in_box = np.zeros_like(smooth)
     in_box[y0:y1, x0:x1] = smooth[y0:y1, x0:x1]
     if in_box.max() >= MOST_OUTSIDE * inside.max():
@@ -108,18 +122,9 @@ def outline_field(
     return [pieces == k + 1 for k in kept], [float(added[k]) for k in kept]
 
 
-def outline_subject(subject: Subject, small: np.ndarray) -> np.ndarray:
-    """Return the pixels of the subject in a small picture; all where it has none."""
-    if subject.confidence <= 0:
-        return np.ones(small.shape[:2], dtype=bool)
-    return outline_colours(small, subject.scores) > 0.5
-
-
-def locate_margin(
-    image: Image.Image, subject: Subject, field: Field, kind: str, against: str | None
-) -> Located:
+def locate_margin(canvas: Canvas, field: Field, kind: str, against: str | None) -> Located:
     """Return the places of a picture that add most to a margin."""
-    masks, added = outline_field(field, subject, image)
+    masks, added = outline_field(field, canvas)
     places = tuple(_describe(mask, value) for mask, value in zip(masks, added, strict=True))
     margin = float(sum(part.value for part in field.parts))
     share = float(sum(mask.mean() for mask in masks))
@@ -130,7 +135,7 @@ def locate_margin(
         round(share, 4),
         places,
         field.parts,
-        describe_subject(subject),
+        describe_subject(canvas.subject),
     )
 
 

@@ -1,4 +1,4 @@
-"""Growing an attention tree at the size of the seed: 256 classes, 40 rows each, 3,000 features.
+"""Growing an attention tree at the size of the paper: 256 classes, 40 rows each, 3,000 features.
 
 Rows resemble bags of words: classes in groups of eight, rows that scatter about their class, most
 entries 0. The SVMs of the nodes come on top. Time and memory are those of a process of its own:

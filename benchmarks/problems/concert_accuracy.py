@@ -238,7 +238,7 @@ def _distance(found: list[dict]) -> str:
 
 
 CLAIMS: dict[str, Callable[[list[dict]], str]] = {
-    "claim of the seed, as printed": _claim("Concert as printed, k = 50"),
+    "claim of the paper, as printed": _claim("Concert as printed, k = 50"),
     "the same of one vote": _claim("Concert, one vote"),
     "the same of our default": _claim(OURS),
     "our default less the best of correlation and SVM": _distance,

@@ -17,7 +17,7 @@ shown beside. All times are CPU seconds of one thread, the median of five.
 
 Every problem is saved as soon as it is done, and not computed again.
 
-Two statements of the seed are checked as they are: that its method (Frank–Wolfe) needs 10 to 20
+Two statements of the paper are checked as they are: that its method (Frank–Wolfe) needs 10 to 20
 iterations, and that an interior point solver takes 9 times its time at 125 features and 100 times
 at 1,000.
 """

@@ -32,7 +32,7 @@ def draw_kinds(seed, n_classes, per_class=6, d=5, noise=0.6):
 
 
 def draw_crossing_points(n=3000, n_lines=24, seed=0):
-    """The picture of the seed's Figure 2: a far group of class 0, and a crowd of both.
+    """The picture of the paper's Figure 2: a far group of class 0, and a crowd of both.
 
     Class 1 is a band through the crowd. Features are the position and the signed distance to
     lines in all directions.

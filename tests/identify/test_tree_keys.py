@@ -22,9 +22,9 @@ from fieldguide.identify import (
     relative_complexity,
 )
 from fieldguide.identify.coloring import color_classes
+from fieldguide.identify.confidence import fit_node_scales
 from fieldguide.identify.growing import ask_node
 from fieldguide.identify.relaxed_hierarchy import Painter
-from fieldguide.identify.tree_key import fit_node_scales
 from fieldguide.svm import KernelSVM, Problems, Question
 
 KEYS = (

@@ -67,7 +67,7 @@ class Collection:
     skipped : tuple of (path, reason)
         What was seen in the folder and is not a candidate.
     others : dict of str to int
-        How many files of the folder are no pictures, by how their names end, such as ".xml".
+        How many other files the folder holds, by the ends of their names, such as ".xml".
     n_captions : int
         Files beside pictures that gave them words.
     kinds_because : str

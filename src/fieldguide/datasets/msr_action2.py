@@ -47,7 +47,7 @@ def load_msr_action2(folder: str | os.PathLike[str]) -> "Bunch":
     """List the actions of MSR Action Dataset II with their videos, boxes and frames.
 
     Nothing is decoded: ``read_clip(paths[i], start=frames[i, 0], stop=frames[i, 1])`` of
-    :mod:`fieldguide.features` reads an action.
+    :mod:`fieldguide.video` reads an action.
 
     Parameters
     ----------

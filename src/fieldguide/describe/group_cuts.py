@@ -1,4 +1,4 @@
-"""From which margin on an attribute is said of kinds that nobody has annotated.
+"""The margin from which an attribute is said of kinds that nobody has annotated.
 
 Detectors that were learnt from some kinds rank the others well, but a sigmoid for each attribute
 is fitted to the few kinds that show it, and is then too low or too high for new ones. What counts
@@ -27,7 +27,7 @@ _LEAST_GROUPS = 2  # that show an attribute, and that do not
 
 
 class GroupCuts(NamedTuple):
-    """From which margin on attributes are said of a group that nobody has annotated."""
+    """The margins from which attributes are said of a group that nobody has annotated."""
 
     cut: np.ndarray  # (n_attributes,), ∞ where a detector is not believed
     slope: float  # of the sigmoid
@@ -40,7 +40,7 @@ class GroupCuts(NamedTuple):
 
 
 def cut_margins(margins: np.ndarray, A: np.ndarray, groups: np.ndarray) -> GroupCuts:
-    """Return from which margin on each attribute is said of a new group.
+    """Return the margin from which each attribute is said of a new group.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def cut_margins(margins: np.ndarray, A: np.ndarray, groups: np.ndarray) -> Group
 def find_agreeing(scores: np.ndarray, A: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return which attributes may be measured instead of learnt, (n_attributes,) bool.
 
-    Of the annotated groups that a measure says an attribute of, three quarters must show it; one
-    that is said of none of them is not contradicted.
+    Of the annotated groups that an attribute is measured in, three quarters must show it; one that
+    is measured in none of them may be measured too.
 
     Parameters
     ----------

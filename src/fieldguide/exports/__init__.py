@@ -1,4 +1,4 @@
-"""Ways out of a guide: a file for each format, and one list of them.
+"""The forms in which a guide can be written: a module for each, and one list of them.
 
 A format is a module of this package with ``write(order)``, which writes one file or folder and
 returns what to open. A new format is a module and a line in ``FORMATS``.
@@ -15,7 +15,7 @@ __all__ = ["FORMATS", "SHOWN", "Format", "Order", "export_guide"]
 
 
 class Format(NamedTuple):
-    """A way out of a guide."""
+    """A form in which a guide can be written."""
 
     module: str
     summary: str

@@ -1,5 +1,6 @@
-"""ONNX operators and constants that are added to a graph one after the other, and values to reckon
-with: ``a * 2 + b`` adds a product and a sum.
+"""ONNX operators and constants, added to a graph one after the other.
+
+Values of the graph can be computed with: ``a * 2 + b`` adds a product and a sum.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Order:
     target : Path
         The file or folder to write.
     images : Path or None
-        Where the originals are, for formats that hold pictures; the guide's own views without.
+        Where the originals are, for formats that hold pictures; None for the guide's own views.
     overwrite : bool
         Replace what is there.
     progress : callable

@@ -57,7 +57,7 @@ class Look(NamedTuple):
     finer: np.ndarray | None = None  # (channels, 2 rows, 2 columns) that the cells come from
 
     def pool(self) -> np.ndarray:
-        """Return what the cells are together, (channels,) or (means × directions,)."""
+        """Return the cells as one part of a row, (channels,) or (means × directions,)."""
         flat = self.cells.reshape(-1, self.cells.shape[2])
         if self.weights is None:
             return flat.max(axis=0)

@@ -121,7 +121,7 @@ def measure_subject(image: np.ndarray, subject: Subject) -> np.ndarray:
 
 
 def score_subject(seen: SeenSubject | None) -> np.ndarray:
-    """Return the same of a subject that was seen; None is one that was not."""
+    """Return what :func:`measure_subject` does, of pixels that were seen; None is no subject."""
     if seen is None:
         return np.full(len(_THRESHOLDS), np.nan, dtype=np.float32)
     z = (_measure(seen) - _THRESHOLDS) / _WIDTHS

@@ -19,16 +19,13 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import expit
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from fieldguide._check import check_choice, check_number
 from fieldguide._random import deal_folds, spawn_generators
 from fieldguide._saving import Array, Part, State, pack, unpack
 from fieldguide.errors import FieldguideWarning, InvalidArgument
-from fieldguide.identify import search as searches
 from fieldguide.identify.attention_growing import (
     CAPPED,
     AttentionTree,
@@ -39,29 +36,32 @@ from fieldguide.identify.attention_growing import (
 from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.confidence import HeldOut
-from fieldguide.identify.evidence import fit_evidence
-from fieldguide.identify.graph import MOST_LOGIT, MOST_PRECISION, DecisionGraph, make_graph
+from fieldguide.identify.new_kinds import (
+    graft_rows,
+    hold_out_margins,
+    is_plan_of,
+    join_functions,
+    read_new_labels,
+    stack_rows,
+    widen_graph,
+)
 from fieldguide.identify.node_judging import choose_support, judge_split
 from fieldguide.identify.routed_plan import (
     PLAN,
     Examples,
     RoutedPlan,
-    graft,
     pick_examples,
     plant_trees,
     renumber,
 )
 from fieldguide.identify.search_strategies import Search
-from fieldguide.identify.tree_key import N_FOLDS, TreeKey, fit_node_scales
+from fieldguide.identify.tree_key import N_FOLDS, TreeKey
 from fieldguide.svm import (
-    Functions,
     LinearFunctions,
     Problems,
     Question,
-    Trained,
     warn_open_gaps,
 )
-from fieldguide.svm.functions import pool_functions
 
 _GROWING_TOL = 1e-2  # who goes where needs no exact hyperplane
 _SVM_LINK = 4.0  # rows outside the margin, |f| ≥ 1, are decided for every delta up to 0.98
@@ -88,10 +88,10 @@ class AttentionTreeClassifier(TreeKey):
         A node with fewer rows becomes a leaf.
     max_kept : float
         In [0, 1]: a node is a leaf when each of its children would keep more than this share of its
-        rows. Without this rule, 1, a tree whose ``delta`` is near 1 sends nearly all rows both ways
-        and hardly gets on.
+        rows. At 1, which turns the rule off, a tree whose ``delta`` is near 1 sends nearly all rows
+        both ways and makes little progress.
     route : {"boost", "svm"}
-        Who says where the rows of a node go: the boosted classifier, as printed, or the node's
+        Who says where the rows of a node go: the boosted classifier, as in the paper, or the node's
         SVM, with p(+1) = 1 / (1 + exp(−4 f)), so that training sees what testing sees.
     n_candidates : int
         Number of splits of the classes that are tried at a node, each made from one of the features
@@ -233,15 +233,16 @@ class AttentionTreeClassifier(TreeKey):
         """
         old_X, old_index, plan = self._recall_training()
         X = self._read_rows(X)
-        labels = self._read_new_labels(X, y)
+        labels = read_new_labels(type(self).__name__, self.classes_, X, y)
         classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
         place = np.searchsorted(classes, self.classes_)
         added = np.searchsorted(classes, np.unique(labels))
         index = np.concatenate([place[old_index], np.searchsorted(classes, labels)])
-        rows = _stack(old_X, X)
+        rows = stack_rows(old_X, X)
         graph = self.graph_
         plan = renumber(plan, place, index, len(classes))
-        wider, n_old = self._graft(plan, graph, rows, X, len(old_index)), graph.n_nodes
+        grow_leaf = partial(self._grow_leaf, rows, index, len(classes), len(old_index))
+        wider, n_old = graft_rows(plan, graph, X, grow_leaf, self.n_jobs), graph.n_nodes
         functions = graph.functions
         problems = Problems(
             rows,
@@ -257,13 +258,14 @@ class AttentionTreeClassifier(TreeKey):
         trained = problems.solve(questions, C=self.C_)
         order = np.concatenate([place, added]).argsort()
         n_new = wider.n_nodes - n_old
-        self.graph_ = self._widen(
+        self.graph_ = widen_graph(
             graph,
             wider,
-            _join_functions(functions, problems, trained, n_old, n_new, order),
-            _margins_of(problems, wider, n_old, self.C_),
+            join_functions(functions, problems, trained, n_old, n_new, order),
+            hold_out_margins(problems, wider, n_old, self.C_),
             X,
             place,
+            self.n_jobs,
         )
         self.classes_, self._grown = classes, (rows, index, wider)
         self.examples_ = pick_examples(wider)
@@ -281,7 +283,7 @@ class AttentionTreeClassifier(TreeKey):
         """
         check_number(type(self).__name__, "n_folds", n_folds, 2, 10**6, integer=True)
         X = self._read_rows(X)
-        labels = self._read_new_labels(X, y)
+        labels = read_new_labels(type(self).__name__, self.classes_, X, y)
         if len(labels) < 2:
             return None
         classes = np.sort(np.concatenate([self.classes_, np.unique(labels)]))
@@ -333,7 +335,7 @@ class AttentionTreeClassifier(TreeKey):
                 "key knows, a label for each row; give the rows and labels of its training."
             )
         index = np.searchsorted(self.classes_, labels)
-        if not _is_plan_of(read, self.graph_, X):
+        if not is_plan_of(read, self.graph_, X):
             raise InvalidArgument(
                 f"The plan is not of this {type(self).__name__} and its {X.shape[0]} training "
                 "rows; give those that it was saved with."
@@ -533,58 +535,8 @@ class AttentionTreeClassifier(TreeKey):
 
     # -- new kinds ------------------------------------------------------------------------
 
-    def _read_new_labels(self, X: Any, y: Any) -> np.ndarray:
-        owner = type(self).__name__
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
-        if len(labels) != X.shape[0]:
-            raise InvalidArgument(
-                f"add_kind of {owner} needs a label for each row; got {len(labels)} labels and "
-                f"{X.shape[0]} rows."
-            )
-        if (self.classes_.dtype.kind in "US") != (labels.dtype.kind in "US"):
-            raise InvalidArgument(
-                f"Labels of add_kind must be of the type of the known kinds, such as "
-                f"{self.classes_[0]!r}; got {labels[0]!r}."
-            )
-        known = np.intersect1d(labels, self.classes_)
-        if len(known):
-            raise InvalidArgument(
-                f"add_kind of {owner} takes kinds that it does not know yet; it knows "
-                f"{known[0]!r}: leave it out, or fit the key again with all rows."
-            )
-        return labels
-
-    def _graft(
-        self, plan: RoutedPlan, graph: DecisionGraph, rows: Any, X: Any, first: int
-    ) -> RoutedPlan:
-        """Send new rows down every tree and grow the leaves they come to; ``first`` is their first
-        number."""
-        index = plan.class_of
-        steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        trees: dict[int, AttentionTree] = {}
-        depths = graph.leaf_depths()[0]
-        margins = graph.functions.evaluate(X, self.n_jobs)
-        for root in graph.roots:
-            found = searches.walk(
-                graph._replace(roots=np.array([root], dtype=np.int32)), X, self.n_jobs, paths=True
-            )
-            assert found.used is not None
-            own = np.repeat(np.arange(X.shape[0]), np.diff(found.used.indptr))
-            nodes = found.used.indices
-            side = np.where(margins[own, nodes] > 0, 1, -1).astype(np.int8)
-            steps.append((nodes, first + own, side))
-            for leaf in np.unique(found.leaf).tolist():
-                part = np.concatenate(
-                    [plan.rows_of_leaf(leaf), first + np.flatnonzero(found.leaf == leaf)]
-                )
-                depth = max(1, self.max_depth - int(depths[leaf]))
-                trees[leaf] = self._grow_leaf(rows, part, index, plan.n_classes, first, depth)
-        way = tuple(np.concatenate(parts) for parts in zip(*steps, strict=True))
-        return graft(plan, (way[0], way[1], way[2]), trees)
-
     def _grow_leaf(
-        self, X: Any, part: np.ndarray, index: np.ndarray, n_classes: int, first: int, depth: int
+        self, X: Any, index: np.ndarray, n_classes: int, first: int, part: np.ndarray, depth: int
     ) -> AttentionTree:
         """Grow a tree on the old and new rows of a leaf; where none grows, part old from new."""
         gamma = None
@@ -593,84 +545,12 @@ class AttentionTreeClassifier(TreeKey):
         own = X[part]
         problems = Problems(own, self.kernel, gamma, loss=self._find_loss(), tol=_GROWING_TOL)
         grow = partial(self._grow, problems, bin_features(own), np.arange(len(part)))
-        tree = grow(index[part], n_classes, self.C_, depth)
+        tree = grow(index[part], n_classes, self.C_, max(1, self.max_depth - depth))
         if not tree.n_nodes:
             side = np.full(n_classes, -1)
             side[np.unique(index[first:])] = 1
             tree = split_once(index[part], side, n_classes)
         return tree._replace(rows=part[tree.rows], leaf_rows=part[tree.leaf_rows])
-
-    def _widen(
-        self,
-        graph: DecisionGraph,
-        plan: RoutedPlan,
-        functions: Functions,
-        margins: np.ndarray,
-        X: Any,
-        place: np.ndarray,
-    ) -> DecisionGraph:
-        """Return the graph with the new nodes and classes; ``margins`` are of the new nodes."""
-        n_old = graph.n_nodes
-        index, colors = plan.class_of, plan.colors()
-        sides = plan.sides(index, np.arange(len(index)))[:, n_old:]
-        scale = np.concatenate([graph.scale, fit_node_scales(margins, sides)]).astype(np.float32)
-        class_logits = precision = None
-        if graph.has_evidence:
-            new_index = index[-X.shape[0] :]
-            seen = functions.evaluate(X, self.n_jobs)[:, :n_old] * graph.scale
-            means, own = find_spread(seen, new_index)
-            class_logits = np.zeros((plan.n_nodes, plan.n_classes), dtype=np.float32)
-            class_logits[:n_old, place] = graph.class_logits
-            class_logits[:n_old, np.unique(new_index)] = means.T
-            class_logits[n_old:], raw = fit_evidence(margins * scale[n_old:], index, colors[n_old:])
-            # Each node's spread is that of all rows now; new nodes trust themselves no more than
-            # others do, since the temperature is only known of these.
-            share = len(new_index) / len(index)
-            spread = (1 - share) * 0.5 / graph.precision + share * own
-            usual = np.minimum(raw, np.median(graph.precision))
-            precision = np.concatenate([np.minimum(0.5 / spread, MOST_PRECISION), usual])
-        return make_graph(
-            functions,
-            plan.left,
-            plan.right,
-            np.asarray(plan.counts.argmax(axis=1)),
-            plan.n_classes,
-            scale=scale,
-            leaf_counts=plan.counts,
-            colors=colors,
-            roots=plan.roots,
-            class_logits=class_logits,
-            precision=precision,
-            leaf_bonus=graph.leaf_bonus,
-        )
-
-
-def _is_plan_of(plan: RoutedPlan, graph: DecisionGraph, X: Any) -> bool:
-    """Whether a plan of some rows is that of a graph."""
-    n, functions = X.shape[0], graph.functions
-    fits = (
-        np.array_equal(plan.left, graph.left)
-        and np.array_equal(plan.right, graph.right)
-        and np.array_equal(plan.roots, graph.roots)
-        and np.array_equal(plan.counts.toarray(), graph.leaf_counts.toarray())
-        and (len(plan.start), len(plan.leaf_start)) == (graph.n_nodes + 1, graph.n_leaves + 1)
-        and max(plan.rows.max(initial=-1), plan.leaf_rows.max(initial=-1)) < n
-    )
-    if not fits or isinstance(functions, LinearFunctions):
-        return bool(fits)
-    if functions.support.max(initial=-1) >= n:
-        return False
-    rows, pool = X[functions.support], functions.pool
-    return not (rows != pool).sum() if issparse(pool) else np.array_equal(rows, pool)
-
-
-def find_spread(logits: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean log-odds of each kind, (n_kinds, n_nodes), and the variance within kinds."""
-    logits = np.clip(logits, -MOST_LOGIT, MOST_LOGIT).astype(np.float64)
-    kinds, own = np.unique(labels, return_inverse=True)
-    means = np.stack([logits[own == kind].mean(axis=0) for kind in range(len(kinds))])
-    n_free = max(len(labels) - len(kinds), 1)
-    return means, ((logits - means[own]) ** 2).sum(axis=0) / n_free
 
 
 def _set_apart(index: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -686,60 +566,3 @@ def _halve(problems: Problems, index: np.ndarray, n_classes: int) -> np.ndarray:
     """Return −1 or +1 for each class, in two groups that are alike within."""
     alike = likeness(problems.mean_distances(index, n_classes))
     return np.where(bipartition(alike, 0.3), 1, -1)
-
-
-def _stack(first: Any, second: Any) -> Any:
-    """Return the rows of both, of the type of the first."""
-    if issparse(first):
-        return csr_array(vstack([first, csr_array(second)]), dtype=first.dtype)
-    second = second.toarray() if issparse(second) else second
-    return np.concatenate([first, second.astype(first.dtype)])
-
-
-def _join_functions(
-    functions: Functions,
-    problems: Problems,
-    trained: Trained,
-    n_old: int,
-    n_new: int,
-    order: np.ndarray,
-) -> Functions:
-    """Return old nodes, new nodes, and the classes in their new ``order``.
-
-    ``trained`` are the new nodes, then the new classes.
-    """
-    n_functions = len(functions.intercept)
-    total = n_functions + len(trained.intercept)
-    news = np.arange(n_functions, total)
-    flat = np.concatenate([np.arange(n_old, n_functions), news[n_new:]])[order]
-    places = np.concatenate([np.arange(n_old), news[:n_new], flat])
-    if isinstance(functions, LinearFunctions):
-        new = problems.functions(trained)
-        assert isinstance(new, LinearFunctions)
-        coef = np.concatenate([functions.coef, new.coef])
-        return LinearFunctions(
-            coef[places], np.concatenate([functions.intercept, new.intercept])[places]
-        )
-    old = functions.coef
-    beta = csr_array(
-        (old.data, functions.support[old.indices], old.indptr), shape=(n_functions, problems.n)
-    )
-    return pool_functions(
-        functions.kernel,
-        functions.gamma,
-        problems.X,
-        csr_array(vstack([beta, trained.beta]))[places],
-        np.concatenate([functions.intercept, trained.intercept])[places],
-    )
-
-
-def _margins_of(problems: Problems, plan: RoutedPlan, first: int, C: float) -> np.ndarray:
-    """Return the margins of all rows at the nodes from ``first`` on, their fold left out."""
-    fold = deal_folds(plan.class_of, N_FOLDS, problems.seed)
-    margins = np.empty((len(fold), plan.n_nodes - first))
-    for k in range(N_FOLDS):
-        weight = (fold != k).astype(np.float64)
-        questions = [plan.ask(node, weight) for node in range(first, plan.n_nodes)]
-        held = np.flatnonzero(fold == k)
-        margins[held] = problems.evaluate(problems.solve(questions, C=C), held)
-    return margins

@@ -151,9 +151,10 @@ def choose_key(
 
 
 def tell_points(key: Key) -> Choice:
-    """Return a key that was trained by itself with its settings, and one-vs-all beside them.
+    """Return a fitted key with what each of its tolerances costs and gains against one-vs-all.
 
-    Nothing beside a flat key, one whose tolerance was given, or where no row could be held out.
+    There is nothing to tell of a flat key, of one whose tolerance was given, and where there were
+    too few rows to hold any out.
     """
     points = key._points if isinstance(key, TreeKey) else []
     if not points:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import logit
 
 from fieldguide._saving import FLOATS, INTEGERS, Array, IfSet, Number, OrNone, Part
@@ -26,6 +27,9 @@ from fieldguide.svm import SigmoidCalibration, calibrate_margins
 
 CONFIDENCE = IfSet(OrNone(Part(SigmoidCalibration, {"slope": Number(0), "offset": Number()})))
 _NEAR = 1e-9  # of 0 and 1
+
+_LOG_SCALE_RANGE = (-3.0, 5.0)
+_SHRINKAGE = 2.0
 
 
 def fit_confidence(
@@ -116,3 +120,33 @@ HELD_OUT = OrNone(
         },
     )
 )
+
+
+def fit_node_scales(margins: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Return the scale of each node for which the sides that classes go to are most likely.
+
+    ``side`` is −1 or +1 where the class of a row goes one way at a node; other entries are left
+    out. Both are (n, n_nodes). Deep nodes see few rows, so each log-scale is drawn to that of all
+    nodes together, as by a normal prior of half a unit's deviation.
+    """
+    is_decided = np.abs(side) == 1
+    signed = (margins * side).astype(np.float64)
+    together = _fit_log_scale(signed[is_decided], 0.0, 0.0)
+    return np.exp(
+        [
+            _fit_log_scale(signed[is_decided[:, node], node], together, _SHRINKAGE)
+            for node in range(margins.shape[1])
+        ]
+    )
+
+
+def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
+    """Return log s with the least Σ log(1 + exp(−s z)) + shrinkage · (log s − centre)²."""
+    if not len(z):
+        return centre
+
+    def loss(log_scale: float) -> float:
+        missed = np.logaddexp(0, -np.exp(log_scale) * z).sum()
+        return float(missed + shrinkage * (log_scale - centre) ** 2)
+
+    return float(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x)

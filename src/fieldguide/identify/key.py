@@ -51,11 +51,11 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
         """Train on rows that have been read, of the classes ``index``."""
 
     def predict_likeliest(self, X: Any, confidence: float = 0.9) -> np.ndarray:
-        """Return the fewest classes among which each row is with some confidence, (n, n) bool.
+        """Return the fewest classes that hold each row's own with some confidence, (n, n_classes).
 
-        The likeliest classes by :meth:`predict_proba`, as many as it takes: new rows are among
-        theirs about as often as ``confidence`` says, if they come from where the training rows
-        came from. Of each row at least the first.
+        They are the likeliest by :meth:`predict_proba`, one at least. The class of a new row is
+        among them about as often as ``confidence`` says, if it comes from where the training rows
+        came from.
 
         Examples
         --------

@@ -30,17 +30,8 @@ class OneVsOneClassifier(FlatKey):
     classes_ : ndarray of shape (n_classes,)
     functions_ : LinearFunctions or KernelFunctions
         One for each pair (a, b) with a < b, in order; positive for b.
-    C_ : float
-        The C that was used.
-    inverse_temperature_ : float or None
-        Probabilities are softmax(inverse_temperature_ · scores), then calibrated.
-    held_out_ : HeldOut or None
-        What the key says of each training row when its fold is left out, and how often that is
-        right; None without ``probability``, and when fewer than two classes have two rows.
-    duality_gap_ : float
-        The largest relative gap of a problem.
-    graph_ : None
-        A flat classifier has no decision graph.
+    C_, inverse_temperature_, held_out_, duality_gap_, graph_
+        As of :class:`~fieldguide.identify.OneVsAllClassifier`.
 
     Examples
     --------

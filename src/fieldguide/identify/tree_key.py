@@ -16,7 +16,6 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, hstack
 from scipy.special import softmax
 
@@ -36,6 +35,7 @@ from fieldguide.identify.confidence import (
     HeldOut,
     apply_confidence,
     fit_confidence,
+    fit_node_scales,
     measure_growth,
 )
 from fieldguide.identify.evidence import fit_evidence, fit_weights, weigh_evidence
@@ -79,8 +79,6 @@ _USUAL_REACH = 1.0  # in log-probability below the first leaf, for what evidence
 _MAX_CLASSES_PER_COLUMN = 0.5
 _MAX_EVIDENCE = 2**26  # entries of the table of classes and nodes
 _MAX_HELD_OUT, _ROWS_PER_CLASS = 4000, 10  # rows whose held-out margins are kept, if there are more
-_LOG_SCALE_RANGE = (-3.0, 5.0)
-_SHRINKAGE = 2.0
 
 
 class TreeKey(Key):
@@ -101,8 +99,7 @@ class TreeKey(Key):
         ``LogisticRegression()``, clones of which are trained at the nodes, and for each class
         against the rest, in place of the SVMs of the key. Those still plan which classes go which
         way, where the method needs an SVM for that. A key with linear classifiers is served,
-        explained and exported as one with SVMs is; none with classifiers of another make can be
-        saved.
+        explained and exported as one with SVMs is; a key with any other cannot be saved.
     n_trees : int
         Number of trees that answer together, each grown from other starting points.
     n_jobs : int, optional
@@ -590,36 +587,6 @@ class TreeKey(Key):
         check_node_classifier(owner, self.node_classifier, self.kernel)
         check_number(owner, "n_trees", self.n_trees, 1, 1000, integer=True)
         self._check_own()
-
-
-def fit_node_scales(margins: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """Return the scale of each node for which the sides that classes go to are most likely.
-
-    ``side`` is −1 or +1 where the class of a row goes one way at a node; other entries are left
-    out. Both are (n, n_nodes). Deep nodes see few rows, so each log-scale is drawn to that of all
-    nodes together, as by a normal prior of half a unit's deviation.
-    """
-    is_decided = np.abs(side) == 1
-    signed = (margins * side).astype(np.float64)
-    together = _fit_log_scale(signed[is_decided], 0.0, 0.0)
-    return np.exp(
-        [
-            _fit_log_scale(signed[is_decided[:, node], node], together, _SHRINKAGE)
-            for node in range(margins.shape[1])
-        ]
-    )
-
-
-def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
-    """Return log s with the least Σ log(1 + exp(−s z)) + shrinkage · (log s − centre)²."""
-    if not len(z):
-        return centre
-
-    def loss(log_scale: float) -> float:
-        missed = np.logaddexp(0, -np.exp(log_scale) * z).sum()
-        return float(missed + shrinkage * (log_scale - centre) ** 2)
-
-    return float(minimize_scalar(loss, bounds=_LOG_SCALE_RANGE, method="bounded").x)
 
 
 def count_misses(found: SearchResult, labels: np.ndarray) -> int:

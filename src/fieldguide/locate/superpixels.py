@@ -123,7 +123,7 @@ def superpixels(
 
 
 def to_regions(labels: Any) -> Regions:
-    """Return the record of a label map, (height, width) whole numbers; its names are renumbered.
+    """Return the regions of a label map, (height, width), numbered anew from 0.
 
     Parameters
     ----------

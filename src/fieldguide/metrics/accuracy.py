@@ -10,8 +10,8 @@ from fieldguide.errors import InvalidArgument
 def mean_class_accuracy(y_true: Any, y_pred: Any) -> float:
     """Return the mean over kinds of the share of their specimens that is predicted right.
 
-    The kinds are those of ``y_true``; a kind that is only predicted counts as wrong where it is,
-    and not as a kind of its own.
+    The kinds are those of ``y_true``; a kind that occurs in the predictions alone is an error
+    there, and not a kind of its own.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Reliability(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Expected calibration error: the mean distance of the two, by the number of answers."""
+        """Expected calibration error: confidence against accuracy, a bin by its answers."""
         return float(
             self.n_answers @ np.abs(self.confidence - self.accuracy) / self.n_answers.sum()
         )

@@ -6,8 +6,8 @@ for each class against the rest: t_i is p1 for rows of the class and p0 for the 
 features in [0, 1], flipped (1 − f) where they are smaller in the class. The cap 1/k makes the
 solution a vote of k features or a few more, most of them with equal weights.
 
-The printed problem is ``p1=0.5, bias=False, balance=False, calibrate=False``. The defaults were
-chosen by measurement (``benchmarks/problems/concert_accuracy.py``).
+The problem of the paper is ``p1=0.5, bias=False, balance=False, calibrate=False``. The defaults
+were chosen by measurement (``benchmarks/problems/concert_accuracy.py``).
 
 Reference: "Features in Concert: Discriminative Feature Selection meets Unsupervised Clustering".
 """
@@ -301,7 +301,7 @@ class ConcertSelector(VotingSelector):
 class ConcertClassifier(ConcertSelector):
     """Name classes by a vote of features in concert, or by an SVM on the features it selects.
 
-    It is :class:`ConcertSelector` with what a last step of a pipeline may need more.
+    It is a :class:`ConcertSelector` with probabilities, and with a choice of what names the class.
 
     Parameters
     ----------

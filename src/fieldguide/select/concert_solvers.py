@@ -11,7 +11,7 @@ w_j = 1/k.
 - :func:`solve_working_set`, the default: pairs of weights move (sequential minimal optimisation)
   inside a table of few columns, which grows by the columns of largest slope until the gap of all
   columns is closed.
-- :func:`solve_frank_wolfe`: the method of the seed (IPFP): go to the best vertex as far as a
+- :func:`solve_frank_wolfe`: the method of the paper (IPFP): go to the best vertex as far as a
   closed-form line search says.
 
 Both know nothing of estimators: an objective (:mod:`fieldguide.select.objective`) or arrays in;
@@ -50,7 +50,7 @@ class ConcertSolution(NamedTuple):
 def solve_concert(
     F: np.ndarray, t: np.ndarray, k: float, *, tol: float = 1e-6, start: np.ndarray | None = None
 ) -> ConcertSolution:
-    """Solve the printed problem for a matrix.
+    """Solve the problem of the paper for a matrix.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def solve_frank_wolfe(
     start: np.ndarray | None = None,
     max_iter: int = 100,
 ) -> ConcertSolution:
-    """Go to the best vertex as far as J falls, again and again: the method of the seed.
+    """Go to the best vertex as far as J falls, again and again: the method of the paper.
 
     It comes near the minimum in 10 to 20 iterations and needs thousands for a gap of 1e-6; the
     seed takes 100.

@@ -141,7 +141,7 @@ def supervoxels(
 
 
 def to_supervoxels(labels: Any) -> Supervoxels:
-    """Return the record of a label map, (n_frames, height, width); its names are renumbered.
+    """Return the regions of a label map, (n_frames, height, width), numbered anew from 0.
 
     Parameters
     ----------

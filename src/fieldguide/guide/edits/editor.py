@@ -58,7 +58,7 @@ class Edits:
 
     @property
     def waiting(self) -> tuple[Edit, ...]:
-        """The edits, and undone ones, since the last build that the next one does more about."""
+        """The edits since the last build, and undoings, that the next build does more about."""
         built = self._guide.about.get("edits", 0)
         of = {edit.number: edit for edit in self.history}
         found = []

@@ -18,6 +18,8 @@ from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
 CELLS = Path("out/bench/seen")
 VERSION = 3  # raise it when pictures are seen in another way
 N_JOBS = 2
+N_PER_PART = 1500  # pictures
+SEEN = ("X", "probabilities", "seen", "first")
 
 
 class Seen(NamedTuple):
@@ -37,40 +39,74 @@ class Seen(NamedTuple):
         start, stop, weight = self.quarters
         return reweigh(self.X, slice(int(start), int(stop)), weight, other.quarters[2])
 
+    def weigh_plainly(self) -> np.ndarray:
+        """Return the rows as of a collection without labels, which say nothing of the quarters."""
+        start, stop, weight = self.quarters
+        before = FeatureStack("looks").quarters_weight
+        return reweigh(self.X, slice(int(start), int(stop)), weight, before)
+
 
 def look_at(name: str, sources: list[Any], kinds: list[str], of: list[Any] | None = None) -> Seen:
     """Return what both looks see; from the folder of cells if it is known.
 
-    The looks are learnt from these pictures, or from those ``of`` another collection.
+    The looks are learnt from these pictures, or from those ``of`` another collection. Pictures are
+    seen in parts, each a sample of all, so that a run that was stopped goes on.
     """
     file = CELLS / f"{name}-{VERSION}.npz"
     if not file.exists():
-        network = Network()
-        learnt = sources if of is None else of
-        drawn = np.sort(np.random.default_rng(0).permutation(len(learnt))[:300])
-        stack = FeatureStack("looks", n_jobs=N_JOBS).fit(
-            [learnt[i] for i in drawn], network=network
+        network, stack = learn_looks(sources if of is None else of)
+        n_parts = -(-len(sources) // N_PER_PART)
+        parts = [see_part(name, k, n_parts, sources, network, stack) for k in range(n_parts)]
+        order = np.argsort(
+            np.concatenate([np.arange(len(sources))[k::n_parts] for k in range(n_parts)])
         )
-
-        def see(source: Any) -> tuple[np.ndarray, ...]:
-            image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
-            looks = stack.look_closer(image, network)
-            assert looks is not None
-            first = network.run(network.crop(image)[None])
-            assert first.logits is not None
-            row = stack.describe([image], first.embedding, [looks])[0]
-            said = np.exp(say_of_both(first.logits[0], looks, network))
-            seen = measure_subject(np.asarray(image), looks.subject)
-            return row, said, seen, softmax(first.logits[0])
-
-        parts = zip(*map_in_order(see, sources, n_jobs=N_JOBS), strict=True)
-        X, probabilities, seen, first = (np.stack(part).astype(np.float32) for part in parts)
-        X, quarters = weigh_quarters(X, kinds, stack)
-        CELLS.mkdir(parents=True, exist_ok=True)
-        np.savez(file, X=X, probabilities=probabilities, seen=seen, first=first, quarters=quarters)
+        found = {what: np.concatenate([part[what] for part in parts])[order] for what in SEEN}
+        found["X"], quarters = weigh_quarters(found["X"], kinds, stack)
+        np.savez(file, **found, quarters=quarters)
+        for k in range(n_parts):
+            _name_part(name, k, n_parts).unlink()
     known = np.load(file)
     stems = [str(s.stem) if isinstance(s, Path) else str(i) for i, s in enumerate(sources)]
     return Seen(sources, kinds, stems, *(known[name] for name in Seen._fields[3:]))
+
+
+def learn_looks(sources: list[Any]) -> tuple[Network, FeatureStack]:
+    network = Network()
+    drawn = np.sort(np.random.default_rng(0).permutation(len(sources))[:300])
+    stack = FeatureStack("looks", n_jobs=N_JOBS)
+    return network, stack.fit([sources[i] for i in drawn], network=network)
+
+
+def see_part(
+    name: str, k: int, n_parts: int, sources: list[Any], network: Network, stack: FeatureStack
+) -> dict[str, np.ndarray]:
+    """Return what both looks see of every so many-th picture, seen only once."""
+
+    def see(source: Any) -> tuple[np.ndarray, ...]:
+        image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
+        looks = stack.look_closer(image, network)
+        assert looks is not None
+        first = network.run(network.crop(image)[None])
+        assert first.logits is not None
+        row = stack.describe([image], first.embedding, [looks])[0]
+        said = np.exp(say_of_both(first.logits[0], looks, network))
+        seen = measure_subject(np.asarray(image), looks.subject)
+        return row, said, seen, softmax(first.logits[0])
+
+    file = _name_part(name, k, n_parts)
+    if not file.exists():
+        found = zip(*map_in_order(see, sources[k::n_parts], n_jobs=N_JOBS), strict=True)
+        values = {
+            what: np.stack(rows).astype(np.float32) for what, rows in zip(SEEN, found, strict=True)
+        }
+        CELLS.mkdir(parents=True, exist_ok=True)
+        np.savez(file, **values)
+    with np.load(file) as known:
+        return dict(known)
+
+
+def _name_part(name: str, k: int, n_parts: int) -> Path:
+    return CELLS / f"{name}-{VERSION} {k + 1} of {n_parts}.npz"
 
 
 def weigh_quarters(

@@ -45,6 +45,7 @@ from fieldguide.datasets import load_specimens
 from fieldguide.describe import AgglomerativeTree
 from fieldguide.features import WordModel
 from fieldguide.guide.likeness import Likeness, Names
+from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import make_model
 from fieldguide.guide.trees import GrownTree, cluster, grow_tree
@@ -86,7 +87,8 @@ def look_at_specimens(n_per_kind: int) -> Seen:
 
 def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
     """Return what a guide grows its tree from."""
-    near = find_near(seen.X, 10, 0)
+    X = seen.X if any(kinds) else seen.weigh_plainly()
+    near = find_near(X, 10, 0)
     model = WordModel()
     words = model.fit_transform(
         seen.probabilities,
@@ -94,9 +96,10 @@ def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
         near=near,
         kinds=kinds if any(kinds) else None,
     )
-    shown = {kind: kind for kind in set(seen.kinds)}
+    every = sorted(set(seen.kinds))
+    shown = dict(zip(every, show_kinds(every), strict=True))
     evidence = gather_evidence(words, kinds, is_one_subject=bool(model.common_))
-    return evidence, Likeness(seen.X, near, Names(kinds, shown, seen.stems))
+    return evidence, Likeness(X, near, Names(kinds, shown, seen.stems))
 
 
 def judge_set(

@@ -29,6 +29,11 @@ def kinds_of(*paths):
         (["F16", "T72"], ["F16", "T72"]),
         (["112birds", "017.Cardinal"], ["112birds", "017.Cardinal"]),
         (["2019 Kenya", "Spring 2020"], ["2019 Kenya", None]),
+        (["2017/NIKON D70", "2018-05/iPhone", "summer 2020/Lumix"], [None, None, None]),
+        (["Canon EOS 5D Mark II", "Samsung Galaxy S9", "DJI_0012"], [None, None, None]),
+        (["heron/iPhone 12", "coot/Canon"], ["heron", "coot"]),
+        (["Canon City", "canary", "Olympus", "pixel art"],
+         ["Canon City", "canary", "Olympus", "pixel art"]),
     ],
 )  # fmt: skip
 def test_which_folders_are_kinds(folders, kinds):
@@ -77,9 +82,12 @@ def test_what_the_user_asks_for_is_done(rule, kinds):
 
 def test_folders_above_a_camera_are_where_it_stood():
     assert judge_folders(["north", "CAM1"]).reasons == ("above a camera", "cameras")
+    assert judge_folders(["north", "Nikon D70"]).reasons == (None, "cameras")  # in a hand
 
 
-@pytest.mark.parametrize("name", ["1" * 250, "1 " * 120, "jan" * 80, "a1_" * 80, "2020-" * 50])
+@pytest.mark.parametrize(
+    "name", ["1" * 250, "1 " * 120, "jan" * 80, "a1_" * 80, "2020-" * 50, "canon 1" + "1 " * 120]
+)
 def test_strange_names_take_no_time(name):
     with within_cpu_seconds(0.5):
         judge_folders([name] * 20)

@@ -86,6 +86,11 @@ def test_folders_at_every_level_give_words():
     assert "heron" not in found
 
 
+def test_folders_of_cameras_give_no_words():
+    paths = ["2019/river/100CANON/1.jpg", "2019/NIKON D70/2.jpg", "2019/sea/iPhone/3.jpg"]
+    assert set(columns(paths=paths, kinds=[None] * 3)) == {"2019", "river", "sea"}
+
+
 @pytest.mark.parametrize(
     ("kinds", "parts"),
     [

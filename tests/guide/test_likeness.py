@@ -182,3 +182,14 @@ def test_near_ones_are_the_nearest(monkeypatch):
     assert len(set(few.ravel())) <= 20
     assert not (few == np.arange(40)[:, None]).any()
     assert find_near(X[:1], 5, 0).shape == (1, 0)
+
+
+def test_one_group_that_is_most_of_its_branch_is_not_said_again():
+    rng = np.random.default_rng(4)
+    alike = np.eye(40)[0] + rng.normal(0, 0.02, (40, 40))
+    X = np.concatenate([alike, rng.normal(size=(16, 40))]).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    words = DescribedTree(np.array([-1, 0]), ((), ("bird",)), np.ones(2), np.ones(56, np.int64))
+    names = Names([None] * 56, {}, [f"IMG_{i}" for i in range(56)])
+    tree, _ = add_likeness(words, Likeness(X, find_near(X, 10, 0), names), 3, 0)
+    assert tree.parent.tolist() == [-1, 0]

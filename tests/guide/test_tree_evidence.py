@@ -1,5 +1,7 @@
 """What a tree is grown from: which words, how sure, and what the kind of a specimen adds."""
 
+from string import ascii_lowercase
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from fieldguide.guide.tree_sampling import find_stability
 
 
 def matrix(scores, *sources):
-    names = tuple(f"{source} {k}" for k, source in enumerate(sources))
+    names = tuple(f"{source} {ascii_lowercase[k]}" for k, source in enumerate(sources))
     return AttributeMatrix(np.array(scores, dtype=np.float32), names, sources)
 
 
@@ -20,6 +22,16 @@ def test_words_on_the_picture_are_used_where_there_are_no_others():
     assert choose_columns(matrix(np.ones((2, 2)), "picture", "surroundings")) == [0, 1]
     written = matrix(np.ones((2, 22)), *["annotation"] * 20, "network", "kind")
     assert choose_columns(written) == list(range(20))
+
+
+def test_years_and_codes_of_folders_part_nothing_that_words_can():
+    names = ("2019", "summer", "b04", "river", "bird")
+    mixed = AttributeMatrix(np.ones((2, 5)), names, (*["folder"] * 4, "network"))
+    assert choose_columns(mixed) == [3, 4]
+    alone = AttributeMatrix(np.ones((2, 3)), names[:3], ("folder",) * 3)
+    assert choose_columns(alone) == [0, 1, 2]
+    said = AttributeMatrix(np.ones((2, 1)), ("2019",), ("keyword",))
+    assert choose_columns(said) == [0]
 
 
 def test_a_picture_is_read_with_its_kind():

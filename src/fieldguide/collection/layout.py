@@ -5,7 +5,8 @@ A kind is the deepest folder above an image whose name can be one. Names that ca
 =========  ======================================================================================
 dates      "2020", "2020-05-01", "1998s", "spring 2021", "week 3"; a month beside another of these
 numbers    "07", "1.2"
-cameras    "DCIM", "100CANON", "IMG_0023", "CAM01"; folders above one tell where it stood
+cameras    "DCIM", "100CANON", "IMG_0023", "CAM01", "NIKON D70", "iPhone"; folders above one that
+           has no maker's name tell where it stood
 places     "site 4", "Plot_B", "station12"
 parts      "train", "test", "images", "photos": of a data set
 =========  ======================================================================================
@@ -29,6 +30,20 @@ _MONTH = (
     "|oct(ober)?|nov(ember)?|dec(ember)?"
 )
 _YEAR = r"(18|19|20)\d\d"
+_SEASON = "spring|summer|autumn|fall|winter"
+_MAKERS = frozenset(
+    """
+    canon nikon sony lumix panasonic fujifilm pentax leica kodak casio iphone ipad samsung huawei
+    xiaomi motorola nokia gopro dji
+    """.split()  # noqa: SIM905 - words are easier to read and extend without quotes
+)
+_MAKERS_OF_OTHERS = frozenset(("fuji", "galaxy", "olympus", "pixel"))  # with a number alone
+_MODELS = frozenset(
+    """
+    alpha camera coolpix cybershot cyber easyshare eos galaxy ii iii images ixus lumix mark max mini
+    optio phone photos pictures plus powershot pro rebel shot
+    """.split()  # noqa: SIM905
+)
 _IDENTIFIER = r"[ ._-]*([a-z]|[a-z]?[ ._-]?\d+[a-z]?)"
 _PATTERNS = {
     "dates": (
@@ -37,8 +52,8 @@ _PATTERNS = {
         rf"\d{{1,2}}[ ._-]\d{{1,2}}[ ._-](\d\d|{_YEAR})",
         rf"[\d ._-]*({_MONTH})[\d ._,-]*\d",
         rf"\d[\d ._-]*({_MONTH})",
-        rf"(spring|summer|autumn|fall|winter)[ ._-]*{_YEAR}",
-        rf"{_YEAR}[ ._-]*(spring|summer|autumn|fall|winter)",
+        rf"({_SEASON})[ ._-]*{_YEAR}",
+        rf"{_YEAR}[ ._-]*({_SEASON})",
         r"(year|month|week|day|session|visit|survey|season)[ ._-]*\d+",
     ),
     "numbers": (r"(?=.*\d)[\d ._()-]+",),
@@ -46,7 +61,7 @@ _PATTERNS = {
         r"dcim",
         r"(img|image|dsc|dscn|dscf|pict|imgp|mvi|pxl|gopr|dji)[ ._-]?\d+",
         rf"(cam|camera|camtrap|cameratrap|trap|reconyx|bushnell|browning|moultrie){_IDENTIFIER}",
-        r"reconyx|bushnell|moultrie|gopro|camera[ ._-]?(roll|uploads|traps?)",
+        r"reconyx|bushnell|moultrie|camera[ ._-]?(roll|uploads|traps?)",
     ),
     "places": (
         rf"(site|station|plot|transect|location|loc|grid|quadrat|zone|point|area|block){_IDENTIFIER}",
@@ -61,7 +76,30 @@ _PATTERNS = {
 _RULES = {why: re.compile("|".join(map("(?:{})".format, p))) for why, p in _PATTERNS.items()}
 _BESIDE = {"dates": re.compile(_MONTH), "cameras": re.compile("camera|screenshots")}
 _CARD = re.compile(r"[1-9]\d\d(?=.*[A-Z_])[0-9A-Z_]{5}")  # by DCF, the standard of cameras
+_WHEN = re.compile(rf".*\d.*|{_MONTH}|{_SEASON}")
 _CODE = re.compile(r"[a-z]{1,2}[ ._-]?\d+([ ._-]+[a-z]{1,2}[ ._-]?\d+)*")
+
+
+def is_camera(name: str) -> bool:
+    """Return whether the name of a folder is that of a camera or a phone.
+
+    Examples
+    --------
+    >>> [is_camera(name) for name in ("100CANON", "NIKON D70", "iPhone 12", "Canon City", "canary")]
+    [True, True, True, False, False]
+    """
+    return _find_reason(name) == "cameras"
+
+
+def is_occasion(word: str) -> bool:
+    """Return whether a word of a folder's name tells when or where, and not what.
+
+    Examples
+    --------
+    >>> [is_occasion(word) for word in ("2019", "B04", "summer", "may", "mayfly")]
+    [True, True, True, True, False]
+    """
+    return _WHEN.fullmatch(word.lower()) is not None
 
 
 class Layout(NamedTuple):
@@ -111,7 +149,11 @@ def judge_folders(names: Sequence[str]) -> _Judged:
     is_code = [bool(_CODE.fullmatch(_plain(name))) for name in names]
     if len(names) > 1 and all(r or c for r, c in zip(reasons, is_code, strict=True)):
         reasons = [reason or "codes" for reason in reasons]
-    cameras = [k for k, reason in enumerate(reasons) if reason == "cameras"]
+    cameras = [
+        k
+        for k, (name, reason) in enumerate(zip(names, reasons, strict=True))
+        if reason == "cameras" and not _is_of_maker(name)
+    ]
     for k in range(max(cameras, default=0)):
         reasons[k] = reasons[k] or "above a camera"
     named = [name for name, reason in zip(names, reasons, strict=True) if reason is None]
@@ -119,10 +161,20 @@ def judge_folders(names: Sequence[str]) -> _Judged:
 
 
 def _find_reason(name: str) -> str | None:
-    if _CARD.fullmatch(name):
+    if _CARD.fullmatch(name) or _is_of_maker(name):
         return "cameras"
     plain = _plain(name)
     return next((why for why, rule in _RULES.items() if rule.fullmatch(plain)), None)
+
+
+def _is_of_maker(name: str) -> bool:
+    """Return whether a name is that of a camera or phone that people hold: "NIKON D70"."""
+    first, *others = re.split(r"[ ._-]+", _plain(name))
+    maker = first.rstrip("0123456789")
+    has_number = [any(map(str.isdigit, part)) for part in (first, *others)]
+    is_maker = maker in _MAKERS or (maker in _MAKERS_OF_OTHERS and any(has_number))
+    models = zip(others, has_number[1:], strict=True)
+    return is_maker and all(number or part in _MODELS for part, number in models)
 
 
 def _plain(name: str) -> str:

@@ -27,6 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide.collection.layout import is_camera
+
 OWN_SOURCES = ("keyword", "folder", "kind")
 _LEAST_KINDS = 2
 _JUNK = frozenset(
@@ -269,7 +271,7 @@ def _tidy(keywords: Iterable[str]) -> set[str]:
 def _split_folders(
     paths: Sequence[str], kinds: Sequence[str | None] | None, kind_words: bool
 ) -> list[set[str]]:
-    """Return the words in the folders of each path, less the kind's own."""
+    """Return the words in the folders of each path, less the kind's own and those of cameras."""
     said = []
     for i, path in enumerate(paths):
         folders = re.split(r"[/\\]", str(path))[:-1]
@@ -277,7 +279,7 @@ def _split_folders(
             folders = folders[:-1]
         elif not kind_words and kinds is not None:
             folders = [folder for folder in folders if folder != kinds[i]]
-        words = {word for folder in folders for word in _split(folder)}
+        words = {word for folder in folders if not is_camera(folder) for word in _split(folder)}
         said.append({word for word in words if _is_telling(word)})
     return said
 

@@ -127,10 +127,6 @@ def add_likeness(
         return len(parent) - 1
 
     def write_group(group: _Group, above: int) -> None:
-        if not group.is_branch:
-            for part in group.parts:
-                write_group(part, above)
-            return
         node = write(above, (group.name,), group.truth, True)
         labels[group.rows] = node
         for part in group.parts:
@@ -170,17 +166,34 @@ def _divide(
 ) -> list[_Group]:
     """Return the groups of alike specimens among ``rows``, the largest first; [] for one group.
 
-    ``is_alone``: nothing else is below the branch, so that one group would be the branch again.
+    ``is_alone``: nothing else is below the branch.
     """
     if len(rows) < max(least, LEAST if is_alone else 1):
         return []
     labelled = np.array([likeness.names.kinds[i] is not None for i in rows], dtype=bool)
     groups = _divide_kinds(likeness, rows[labelled], least, tight)
     groups += _divide_rows(likeness, rows[~labelled], least, seed)
-    groups = [group for group in groups if len(group.rows) >= least]
-    if is_alone and len(groups) < 2:
-        return groups[0].parts if groups and len(groups[0].rows) == len(rows) else []
+    groups = _keep_branches([group for group in groups if len(group.rows) >= least])
+    if is_alone:
+        groups = _open_one(groups, len(rows))
     return sorted(groups, key=lambda group: (-len(group.rows), group.name))
+
+
+def _keep_branches(groups: list[_Group]) -> list[_Group]:
+    """Return the groups that are branches, of the others their parts that are."""
+    return [
+        kept
+        for group in groups
+        for kept in ([group] if group.is_branch else _keep_branches(group.parts))
+    ]
+
+
+def _open_one(groups: list[_Group], n_rows: int) -> list[_Group]:
+    """Return the groups; in place of one that alone is most of a branch, its parts: it would say
+    the branch again."""
+    while len(groups) == 1 and 2 * len(groups[0].rows) > n_rows:
+        groups = groups[0].parts
+    return groups
 
 
 def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float) -> list[_Group]:
@@ -197,7 +210,7 @@ def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float
     def make(members: list[int], node: ClusterNode) -> _Group:
         own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
         parts = [make(part.pre_order(), part) for part in _cut(node, tight)]
-        parts = [part for part in parts if len(part.rows) >= least]
+        parts = _keep_branches([part for part in parts if len(part.rows) >= least])
         named, truth = members, 1.0
         if len(members) > N_NAMED:
             named = _find_typical(members, means, lengths)
@@ -262,6 +275,7 @@ def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) ->
     def make(own: np.ndarray) -> _Group:
         typical = own[int(np.argmax(X[own] @ X[own].mean(axis=0)))]
         parts = [make(part) for part in split(own)] if len(own) >= _LARGE else []
+        parts = _open_one(_keep_branches(parts), len(own))
         truth = find_coherence(own, likeness.near, rows)
         return _Group(LIKE + names.stems[typical], own, truth, truth >= _COHERENT, parts)
 

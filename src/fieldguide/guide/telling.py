@@ -23,13 +23,14 @@ def tell_summary(guide: "GuideContents") -> str:
     """Return what the collection is and holds."""
     sentence = count(guide.n_shown, "specimen")
     if guide.kinds_are_found:
-        sentence += f" without labels, in {count(len(guide.kinds), 'branch', 'branches')}"
-        sentence += " that serve as kinds"
+        sentence += " without labels"
     elif guide.kinds:
         sentence += f" of {count(len(guide.kinds), 'kind')}"
     common = guide.about.get("common_words") or ()
     if common:
         sentence += f", nearly all “{', '.join(common[:2])}”"
+    if guide.kinds_are_found:
+        sentence += f", in {count(len(guide.kinds), 'branch', 'branches')} that serve as kinds"
     first = sorted(
         (guide.branches[b] for b in guide.branches[0].children),
         key=lambda b: (b.is_likeness, -b.count),

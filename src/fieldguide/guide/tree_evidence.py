@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide.collection.layout import is_occasion
 from fieldguide.features import AttributeMatrix
 from fieldguide.features.properties import FORMAT_NAMES
 
@@ -67,12 +68,22 @@ def gather_evidence(
 
 
 def choose_columns(words: AttributeMatrix) -> list[int]:
-    """Return the columns that say what a thing is; those on the picture where there are none."""
+    """Return the columns that say what a thing is; those on the picture where there are none.
+
+    Years, months and codes in the names of folders say when and where, and part a collection only
+    where nothing else does.
+    """
     written = [j for j, source in enumerate(words.sources) if source in WRITTEN]
     if len(written) >= MANY_OWN_WORDS:
         return written
     said = enumerate(zip(words.names, words.sources, strict=True))
-    found = [j for j, (name, source) in said if source in (*OWN, *MEASURED) and name not in ASIDE]
+    found = [
+        j
+        for j, (name, source) in said
+        if source in (*OWN, *MEASURED)
+        and name not in ASIDE
+        and not (source == "folder" and is_occasion(name))
+    ]
     return found or [j for j, name in enumerate(words.names) if name not in FORMAT_NAMES]
 
 

@@ -86,7 +86,7 @@ def see_part(
         image = source if isinstance(source, Image.Image) else Image.open(source).convert("RGB")
         looks = stack.look_closer(image, network)
         assert looks is not None
-        first = network.run(network.crop(image)[None])
+        first = network.see([image])
         assert first.logits is not None
         row = stack.describe([image], first.embedding, [looks])[0]
         said = np.exp(say_of_both(first.logits[0], looks, network))

@@ -86,9 +86,7 @@ def look_once(name: str, images: list[Image.Image], network: Network, *, tiny: b
 def embed(images: list[Image.Image], network: Network) -> np.ndarray:
     """Return what the network says of pictures."""
     blocks = [images[i : i + BATCH] for i in range(0, len(images), BATCH)]
-    return np.concatenate(
-        [network.run(np.stack([network.crop(i) for i in block])).embedding for block in blocks]
-    )
+    return np.concatenate([network.see(block).embedding for block in blocks])
 
 
 def shrink(images: list[Image.Image]) -> Small:

@@ -53,7 +53,7 @@ from fieldguide.chapters import OPTIONAL
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import FeatureStack, first_look, sum_shares
-from fieldguide.features.network import WHOLE, Network, find_area
+from fieldguide.features.network import WHOLE, Network
 from fieldguide.guide import Guide
 from fieldguide.identify import OneVsAllClassifier, contrast_classes, contrast_others
 from fieldguide.locate import RegionSelector
@@ -173,7 +173,7 @@ def look_at(paths: list[Path], name: str, truth: np.ndarray | None) -> Photograp
             image = Image.open(path).convert("RGB")
             looks = stack.look_closer(image, network)
             assert looks is not None
-            outputs = network.run(network.crop(image)[None])
+            outputs = network.see([image])
             row = stack.describe([image], outputs.embedding, [looks])[0]
             return row, np.array(looks.subject.box), np.array(looks.subject.point)
 
@@ -296,7 +296,7 @@ def judge_outline(
     assert contrast is not None
     columns = birds.stack.split_columns(seen.row.shape[1])
     looks = seen.looks.as_parts() | {
-        "deep": first_look(seen.first, find_area(WHOLE["whole"], *image.size))
+        "deep": first_look(seen.first, network.find_area(WHOLE["whole"], *image.size))
     }
     field = share_margin(contrast, seen.row, columns, looks, image.size, network)
     placed = sum(part.value for part in field.parts if part.is_placed)
@@ -331,7 +331,7 @@ def judge_outline(
 
 
 def see(image: Image.Image, stack: FeatureStack, network: Network) -> Seen:
-    first = network.run(network.crop(image)[None], cells=True)
+    first = network.see([image], cells=True)
     looks = stack.look_closer(image, network)
     assert looks is not None
     return Seen(image, first, looks, stack.describe([image], first.embedding, [looks]))
@@ -380,7 +380,7 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
             "the key, against the likeliest other": contrast_classes(key, X[k], winner=own),
         }
         looks = seen[k].looks.as_parts()
-        area = find_area(WHOLE["whole"], *images[k].size)
+        area = network.find_area(WHOLE["whole"], *images[k].size)
         looks["deep"] = first_look(seen[k].first, area)
         columns = stack.split_columns(X.shape[1])
         fields = {}

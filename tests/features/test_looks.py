@@ -143,7 +143,7 @@ def test_pictures_of_any_shape(stack, network, size):
     image = Image.new("RGB", size, (90, 120, 30))
     looks = stack.look_closer(image, network)
     assert looks.cells.shape[:2] == fit_grid(size, 12)
-    row = stack.describe([image], network.run(network.crop(image)[None]).embedding, [looks])
+    row = stack.describe([image], network.see([image]).embedding, [looks])
     assert np.isfinite(row).all()
 
 
@@ -195,7 +195,7 @@ def test_quarters_cover_a_map(n_rows, n_columns):
 
 def test_words_are_read_from_both_looks(stack, pictures, network):
     looks = stack.look_closer(pictures[0], network)
-    logits = network.run(network.crop(pictures[0])[None]).logits[0]
+    logits = network.see([pictures[0]]).logits[0]
     weight, bias = network.head
     said = (SURENESS * (looks.as_parts()["subject"].pool() @ weight + bias), logits)
     expected = np.mean([np.exp(x - x.max()) / np.exp(x - x.max()).sum() for x in said], axis=0)

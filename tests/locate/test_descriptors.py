@@ -151,7 +151,7 @@ def test_a_network_of_ones_own_is_cut_too(tmp_path):
 @pytest.mark.parametrize("is_linear", [True, False])
 def test_the_head_of_a_network_of_ones_own(tmp_path, is_linear):
     rng = np.random.default_rng(0)
-    shapes = {"w": (5, 3, 2, 2), "head": (7, 5), "bias": (7,)}
+    shapes = {"w": (5, 3, 2, 2), "head": (1000, 5), "bias": (1000,)}
     constants = {name: rng.standard_normal(s).astype(np.float32) for name, s in shapes.items()}
     last = "embedding" if is_linear else "bent"
     path = save_network(
@@ -165,7 +165,7 @@ def test_the_head_of_a_network_of_ones_own(tmp_path, is_linear):
         ],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
         dim=5,
-        n_classes=7,
+        n_classes=1000,
     )
     head = Network(path).head
     if is_linear:

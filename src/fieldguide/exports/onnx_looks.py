@@ -15,6 +15,7 @@ from fieldguide.exports.onnx_operators import Operators, Value
 from fieldguide.exports.onnx_resize import Side, resize
 from fieldguide.features import FeatureStack, SubjectFinder
 from fieldguide.features._efficientnet import CELLS, SIZE_PX, STRIDE_PX
+from fieldguide.features._preparation import CROP
 from fieldguide.features.looks import (
     CLOSER,
     CLOSER_FINER,
@@ -26,7 +27,6 @@ from fieldguide.features.looks import (
     QUARTERS,
     SUBJECT,
 )
-from fieldguide.features.network import CROP
 from fieldguide.features.stack import split_parts
 from fieldguide.features.subject_finder import FINER as MASK_FINER
 

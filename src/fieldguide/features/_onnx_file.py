@@ -23,17 +23,7 @@ MOST_SECONDS = 120.0  # for one batch of pictures
 def read_graph(path: Path) -> bytes:
     """Return what an ONNX file holds; EmbedderError where that is not all of a network."""
     try:
-        # A pipe, which may never end, is opened without waiting for it, and refused.
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
-        with open(file, "rb") as opened:
-            status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(0, "it is no regular file")
-            if status.st_size >= MOST_BYTES:
-                raise OSError(0, "it is larger than 2 GB")
-            graph = opened.read()
+        graph = read_file(path, MOST_BYTES)
     except OSError as error:
         raise EmbedderError(
             f"The network {str(path)!r} cannot be opened: {error.strerror or error}; give an ONNX "
@@ -47,6 +37,19 @@ def read_graph(path: Path) -> bytes:
             "save_as_external_data=False)."
         )
     return graph
+
+
+def read_file(path: Path, most_bytes: int) -> bytes:
+    """Return what a regular file of a limited size holds; OSError for anything else."""
+    # A pipe, which may never end, is opened without waiting for it, and refused.
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(file, "rb") as opened:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "it is no regular file")
+        if status.st_size >= most_bytes:
+            raise OSError(0, f"it is larger than {most_bytes // 10**6:,} MB")
+        return opened.read()
 
 
 def find_external(graph: bytes) -> str | None:
@@ -106,6 +109,7 @@ def run_session(
     import onnxruntime
 
     options = onnxruntime.RunOptions()
+    options.log_severity_level = 4  # what fails is said by the exception, not on the terminal too
     is_late = threading.Event()
 
     def end() -> None:

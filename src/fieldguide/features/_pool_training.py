@@ -53,12 +53,8 @@ class Sight(NamedTuple):
             boxes = [ELEVEN[window] for window in self.hog_windows]
             parts.append(np.stack([_describe_windows(image, boxes) for image in images]))
         if self.network is not None:
-            crops = [
-                self.network.crop(image, ELEVEN[window])
-                for image in images
-                for window in self.output_windows
-            ]
-            logits = self.network.run(np.stack(crops)).logits
+            boxes = [ELEVEN[window] for window in self.output_windows]
+            logits = self.network.see(images, boxes).logits
             parts.append(np.asarray(logits, dtype=np.float32).reshape(len(images), -1))
         return np.concatenate(parts, axis=1)
 

@@ -86,9 +86,8 @@ class DeepFeatures(ImageTransformer):
         ``network`` is one that is open already; without it, ``embedder`` is opened.
         """
         network = self._network(network)
-        boxes = self._boxes().values()
-        pixels = np.stack([network.crop(image, box) for image in images for box in boxes])
-        rows = self._select(network.run(pixels)).reshape(len(images), -1)
+        outputs = network.see(images, tuple(self._boxes().values()))
+        rows = self._select(outputs).reshape(len(images), -1)
         return np.asarray(rows, dtype=np.float32)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from PIL import Image
 from scipy.special import log_softmax
 
 from fieldguide.features.components import find_components
-from fieldguide.features.network import Box, Network, Outputs, fit_grid
+from fieldguide.features.network import Box, Network, Outputs
 from fieldguide.features.subject_finder import Subject, SubjectFinder, no_subject
 
 DEEP = "deep"
@@ -153,8 +153,7 @@ def look_closer(
     is_plain = (highest - lowest).max() <= PLAIN
     subject = no_subject(*cells.shape[:2]) if is_plain else finder.find(cells)
     left, top, side = find_closer_square(subject.box, image.size)
-    stride = network.stride_px or 1
-    size_px = round(CLOSER_FINER * network.size_px / stride) * stride
+    size_px = network.fit_square(CLOSER_FINER)
     outputs = network.run(crop_square(image, left, top, side, size_px)[None], cells=True)
     width, height = image.size
     area = (left / width, top / height, (left + side) / width, (top + side) / height)
@@ -222,7 +221,8 @@ def picture_cells(image: Any, network: Network) -> np.ndarray:
     Parameters
     ----------
     image : Pillow image or uint8 array of shape (height, width, 3)
-        It is stretched a little, so that its sides are whole numbers of cells.
+        It is stretched a little, so that its sides are whole numbers of cells, or to the only
+        size that the network has a map of.
     network : Network
         With a map.
 
@@ -236,9 +236,7 @@ def picture_cells(image: Any, network: Network) -> np.ndarray:
     """
     if not isinstance(image, Image.Image):
         image = Image.fromarray(np.asarray(image))
-    stride = network.stride_px or 1
-    n_rows, n_columns = fit_grid(image.size, round(FINER * network.size_px / stride))
-    size = (n_columns * stride, n_rows * stride)
+    size = network.fit_map(image.size, FINER)
     pixels = np.asarray(image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
     return network.map(pixels[None])[0]
 

@@ -403,7 +403,7 @@ class FeatureStack(ImageTransformer):
 def _embed(images: Sequence[Image.Image], network: Network | None) -> np.ndarray | None:
     if network is None:
         return None
-    return network.run(np.stack([network.crop(image) for image in images])).embedding
+    return network.see(images).embedding
 
 
 def split_parts(parts: Any) -> tuple[str, ...]:

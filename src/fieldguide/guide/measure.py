@@ -78,7 +78,7 @@ def _measure_batch(
     collection: Collection, batch: Sequence[int], network: Network, shelf: Shelf
 ) -> list[Measured]:
     records: list[Measured] = []
-    crops: list[np.ndarray] = []
+    images: list[Image.Image] = []
     for i in batch:
         item = collection.items[i]
         try:
@@ -88,7 +88,7 @@ def _measure_batch(
             records.append(Measured(item.path, stamp, reason=str(error)))
             continue
         has_large = _write_pictures(picture.image, digest, shelf)
-        crops.append(network.crop(picture.image))
+        images.append(picture.image)
         records.append(
             Measured(
                 item.path,
@@ -104,10 +104,10 @@ def _measure_batch(
                 ),
             )
         )
-    if not crops:
+    if not images:
         return records
-    outputs = network.run(np.stack(crops))
-    rows = iter(range(len(crops)))
+    outputs = network.see(images)
+    rows = iter(range(len(images)))
     return [r if r.reason else _add_outputs(r, outputs, next(rows)) for r in records]
 
 

@@ -62,6 +62,7 @@ SAID = "said"
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 _SMALL_PX = 512
 _COST = 4  # what both looks cost, in units of the first: cells of the network that are computed
+_COST_OF_ONE_SIZE = 3  # of a network that takes pictures of one size
 
 
 class Rows(NamedTuple):
@@ -99,6 +100,7 @@ def build(work: Workspace) -> None:
     rows: Rows = work.built[NAME]
     work.info["settings"] = {
         "embedder": work.settings.embedder and Path(work.settings.embedder).name,
+        "network": work.network.about,
         "features": rows.parts,
         "features_asked": work.settings.features,
         "features_because": rows.why,
@@ -185,7 +187,8 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         packed, sizes = [unpack_row(kept[file]) for file in files_of], _list_kept(table, stack)
         X = np.stack([_split_row(row, sizes)["rows"] for row in packed])
         looks = _judge(X, y)
-        sentence += f", both looks, which take the network {_COST} times the work, {looks:.0%}"
+        cost = _COST if work.network.map_px is None else _COST_OF_ONE_SIZE
+        sentence += f", both looks, which take the network {cost} times the work, {looks:.0%}"
         if looks >= accuracy:
             best, accuracy = (LOOKS, stack), looks
     else:

@@ -63,8 +63,8 @@ class Sighting:
         network = self.models.network
         new = [window for window in windows if window not in self._seen]
         if new:
-            pixels = np.stack([network.crop(self.image, SIX[w]) for w in new])
-            outputs = network.run(pixels, cells=network.stride_px is not None)
+            boxes = [SIX[window] for window in new]
+            outputs = network.see([self.image], boxes, cells=network.stride_px is not None)
             for k, window in enumerate(new):
                 own = (None if part is None else part[[k]] for part in outputs)
                 self._seen[window] = Outputs(*own)  # type: ignore[arg-type]

@@ -78,7 +78,8 @@ def region_features(
         Of the same picture.
     network : Network
     size_px : int, optional
-        Side of the square; a larger one gives a finer map. The network's own by default.
+        Side of the square; a larger one gives a finer map. The network's own by default, and for a
+        network that has a map of this size alone.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def region_features(
     (9, 1280)
     """
     pixels = _check_picture("region_features", image, regions)
-    side = size_px or network.size_px
+    side = network.map_px or size_px or network.size_px
     square = Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC)
     cells = network.map(np.asarray(square)[None])[0]  # (rows, columns, channels)
     weights = cell_weights(regions.labels, regions.n_regions, *cells.shape[:2])

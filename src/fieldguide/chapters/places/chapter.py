@@ -36,7 +36,7 @@ from fieldguide.features import (
     look_closer,
     picture_cells,
 )
-from fieldguide.features.network import WHOLE, Network, Outputs, find_area
+from fieldguide.features.network import WHOLE, Network, Outputs
 from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
@@ -185,7 +185,7 @@ def find_missing(
         image = _read(work, i)
         located: tuple[Located, ...] = ()
         if image is not None:
-            first = work.network.run(work.network.crop(image)[None], cells=True)
+            first = work.network.see([image], cells=True)
             looks = look_closer(image, work.network, finder, basis)
             seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
             contrasts = list_contrasts(key, seen.row, kind)
@@ -233,7 +233,7 @@ def lay_over(
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
-        looks[DEEP] = first_look(seen.first, find_area(WHOLE["whole"], *seen.image.size))
+        looks[DEEP] = first_look(seen.first, network.find_area(WHOLE["whole"], *seen.image.size))
     canvas = lay_canvas(seen.image, seen.looks.subject)
     return tuple(
         locate_margin(

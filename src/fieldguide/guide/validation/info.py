@@ -62,6 +62,7 @@ _TREE = record(
 _SETTINGS = record(
     {"embedder": or_none(text(4096))},
     {
+        "network": text(4000),
         "features": text(200),
         "features_asked": text(200),
         "features_because": text(2000),

@@ -49,6 +49,7 @@ PROBLEMS = (
     "attribute_tree_detectors",
     "attribute_tree_many",
     "attribute_tree_mixing",
+    "attribute_tree_bounds",
     "attribute_tree_priors",
     "attribute_tree_quality",
     "attribute_tree_text",

@@ -111,6 +111,7 @@ class FlatKey(Key):
             tol=self.tol,
             n_jobs=self.n_jobs,
             seed=seed,
+            device=self._find_device(),
         )
         self._fit_problems(problems, index, weight)
         if self.held_out_ is not None:
@@ -139,6 +140,9 @@ class FlatKey(Key):
             type(self).__name__, trained.gaps, self.tol, "lower C, scale the columns or raise tol"
         )
         return self
+
+    def _find_device(self) -> str:
+        return "cpu"
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each class, (n, n_classes); for two classes one margin, (n,).

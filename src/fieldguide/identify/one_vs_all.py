@@ -6,8 +6,11 @@ Two classes are one problem. The rows or their Gram matrix are shared by all pro
 the pool of support rows.
 """
 
+from typing import Any
+
 import numpy as np
 
+from fieldguide._device import find_device
 from fieldguide.identify.flat import FlatKey
 from fieldguide.svm import FastScorer, LinearFunctions
 from fieldguide.svm.c_path import Train, ask_one_vs_all, ask_two_classes, score_two_classes
@@ -41,6 +44,11 @@ class OneVsAllClassifier(FlatKey):
         Threads; the answer does not depend on it.
     random_state : int, Generator, RandomState or None
         Of the folds and of the order in which the linear solver visits rows.
+    device : {"cpu", "auto", "cuda"}
+        Where linear functions are trained, if X is dense, the loss is the squared hinge and
+        class_weight is not "balanced"; all else is done by the processor. "cuda" needs the extra
+        ``gpu``, and is worth it from some hundred thousand rows on; "auto" takes it if it is there.
+        Functions reach the same duality gap, and differ within it.
 
     Attributes
     ----------
@@ -66,6 +74,36 @@ class OneVsAllClassifier(FlatKey):
     >>> str(key.predict([[0.9]])[0])
     'b'
     """
+
+    def __init__(
+        self,
+        C: float | str = 1.0,
+        kernel: str = "linear",
+        *,
+        gamma: float | None = None,
+        loss: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-3,
+        probability: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        device: str = "cpu",
+    ) -> None:
+        super().__init__(
+            C,
+            kernel,
+            gamma=gamma,
+            loss=loss,
+            class_weight=class_weight,
+            tol=tol,
+            probability=probability,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.device = device
+
+    def _find_device(self) -> str:
+        return find_device(type(self).__name__, self.device)
 
     def fast_predict(self, X: np.ndarray) -> np.ndarray:
         """As of every flat key; see :meth:`FlatKey.fast_predict`."""

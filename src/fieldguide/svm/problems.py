@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from fieldguide._device import get, put
 from fieldguide._parallel import map_in_order
 from fieldguide.kernels import default_gamma
 from fieldguide.svm import _kernels
@@ -41,7 +42,8 @@ class Question(NamedTuple):
 class Trained(NamedTuple):
     """Functions over the shared rows, one for each problem."""
 
-    beta: csr_array  # (n_functions, n) signed dual variables y·α
+    # (n_functions, n) signed dual variables y·α; none are stored of what a device has trained
+    beta: csr_array
     coef: np.ndarray | None  # (n_functions, n_features) if linear
     intercept: np.ndarray  # (n_functions,)
     gaps: np.ndarray  # (n_functions,) relative duality gaps
@@ -75,6 +77,9 @@ class Problems:
         Of the order in which the linear solver visits rows.
     remember : bool
         Keep what :meth:`one_vs_all` returns, for keys that ask for the same functions again.
+    device : {"cpu", "cuda"}
+        Where linear functions of all classes are trained, if rows are dense, the loss is the
+        squared hinge and classes are not balanced; all else is done by the processor.
 
     Examples
     --------
@@ -99,6 +104,7 @@ class Problems:
         n_jobs: int | None = None,
         seed: int = 0,
         remember: bool = False,
+        device: str = "cpu",
     ) -> None:
         self.X = view_rows(X) if isinstance(X, Rows) else X
         self.kernel = kernel
@@ -111,7 +117,9 @@ class Problems:
         self.max_steps = max_steps
         self.n_jobs = n_jobs
         self.seed = seed
+        self.device = device
         self.n = X.shape[0]
+        self._on_device: Any = None
         self._shared: Rows | None = None
         self._gram = np.empty((0, 0))
         self._known: dict[tuple[Any, ...], Trained] | None = {} if remember else None
@@ -157,6 +165,8 @@ class Problems:
         weight: np.ndarray | None,
         start: Trained | None,
     ) -> Trained:
+        if self._fits_device():
+            return self._train_on_device(index, n_classes, C, weight)
         shared: dict[str, Any] = {"C": C, "sample_weight": weight, "loss": self.loss}
         shared |= {"class_weight": self.class_weight, "tol": self.tol, "n_jobs": self.n_jobs}
         if self._shared is not None:
@@ -176,6 +186,29 @@ class Problems:
             **shared,
         )
         return Trained(solved.beta, None, solved.intercept, solved.gaps)
+
+    def _fits_device(self) -> bool:
+        is_dense = self._shared is not None and self._shared.width > 0
+        is_plain = self.loss == "squared_hinge" and self.class_weight is None
+        return self.device != "cpu" and is_dense and is_plain
+
+    def _train_on_device(
+        self, index: np.ndarray, n_classes: int, C: float, weight: np.ndarray | None
+    ) -> Trained:
+        """Train each class against the rest by whole matrices; there is nothing to start from."""
+        from fieldguide.svm.array_one_vs_all import train_one_vs_all_arrays
+
+        if self._on_device is None:
+            self._on_device = put(self.X, self.device)
+        found = train_one_vs_all_arrays(
+            *(self._on_device, put(index, self.device), n_classes),
+            C=C,
+            sample_weight=None if weight is None else put(weight, self.device),
+            intercept_scaling=self.intercept_scaling,
+            tol=self.tol,
+        )
+        untold = csr_array((n_classes, self.n))
+        return Trained(untold, get(found.coef), get(found.intercept), found.gaps)
 
     def one_vs_one(
         self,

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fieldguide
 from fieldguide.identify.flat import FlatKey
-from tests.identify.test_sample_weight import WEIGHT_CHECKS
+from tests.identify.test_flat import WEIGHT_CHECKS
 
 ROOT = Path(__file__).parent.parent
 OVER_IMAGES = {

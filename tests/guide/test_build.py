@@ -9,7 +9,8 @@ from tests.guide.killed_build import check_killed_build
 
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
-from fieldguide.guide import Guide
+from fieldguide.guide import Guide, build
+from fieldguide.guide.build import StepClock
 
 PLAIN = {"features": "deep", "marks": False, "places": False}
 
@@ -186,3 +187,20 @@ def test_a_changed_sidecar_counts_though_no_image_changed(blobs, tmp_path):
         guide = Guide.build(Collection.from_folder(root, sidecar=sidecar), out, n_jobs=1, **PLAIN)
         found.append({w for w, _, _ in guide.words} & {"tide pool", "heath"})
     assert found == [{"tide pool"}, {"heath"}]
+
+
+def test_a_step_that_is_named_again_goes_on(monkeypatch):
+    moments = iter([0.0, 2.0, 2.0, 5.0, 5.0, 9.0])
+    monkeypatch.setattr(build.time, "monotonic", lambda: next(moments))
+    shown = []
+    clock = StepClock(lambda *told: shown.append(told))
+    clock("reading images", 0, 2)
+    clock("reading images", 1, 2)
+    clock("growing the tree", 0, 1)
+    clock("reading images", 2, 2)
+    assert clock.stop() == {"reading images": 6.0, "growing the tree": 3.0}
+    assert [step for step, _, _ in shown] == [
+        *2 * ["reading images"],
+        "growing the tree",
+        "reading images",
+    ]

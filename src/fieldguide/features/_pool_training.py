@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from fieldguide._parallel import map_in_order
 from fieldguide._random import deal_folds, spawn_generators
+from fieldguide.features.codebook import assign_rows, find_middles
 from fieldguide.features.components import find_components
 from fieldguide.features.hog import hog
 from fieldguide.features.network import SIX, Box, Network
@@ -177,11 +178,9 @@ def cluster_rows(X: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np
     different values.
     """
     X = np.asarray(X, dtype=np.float64)
-    squares = np.einsum("ij,ij->i", X, X)
     best, least = np.zeros(len(X), dtype=np.int64), np.inf
     for _ in range(_N_STARTS):
-        centres = _spread_centres(X, squares, min(n_clusters, len(X)), rng)
-        label, inertia = _move_centres(X, squares, centres)
+        label, inertia = _move_centres(X, _spread_centres(X, min(n_clusters, len(X)), rng))
         if inertia < least:
             best, least = label, inertia
     sizes = np.bincount(best)
@@ -229,38 +228,30 @@ def _train_cluster(
     return whole.w, whole.b, fit_maps(margins[:, None], weight)
 
 
-def _spread_centres(
-    X: np.ndarray, squares: np.ndarray, n_centres: int, rng: np.random.Generator
-) -> np.ndarray:
+def _spread_centres(X: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
     """Draw rows as first centres, each with odds of its squared distance to those drawn before."""
     chosen = [int(rng.integers(len(X)))]
-    nearest = _square_distances(X, squares, X[chosen])[:, 0]
+    nearest = _square_distances(X, X[chosen[0]])
     while len(chosen) < n_centres and nearest.sum() > 0:
         chosen.append(int(rng.choice(len(X), p=nearest / nearest.sum())))
-        np.minimum(nearest, _square_distances(X, squares, X[chosen[-1:]])[:, 0], out=nearest)
+        np.minimum(nearest, _square_distances(X, X[chosen[-1]]), out=nearest)
     return X[chosen]
 
 
-def _move_centres(
-    X: np.ndarray, squares: np.ndarray, centres: np.ndarray
-) -> tuple[np.ndarray, float]:
+def _move_centres(X: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the labels that Lloyd's rounds reach, without gaps, and their sum of squares."""
     label = np.full(len(X), -1)
     for _ in range(_MAX_ROUNDS):
-        distance = _square_distances(X, squares, centres)
         # A centre that has lost all its rows is not missed: another start may use it better.
-        kept, closest = np.unique(distance.argmin(axis=1), return_inverse=True)
+        closest = np.unique(assign_rows(X, centres)[0], return_inverse=True)[1]
         if (closest == label).all():
             break
         label = closest
-        centres = np.stack([X[label == k].mean(axis=0) for k in range(len(kept))])
-    distance = _square_distances(X, squares, centres)
-    return label, float(distance[np.arange(len(X)), label].sum())
+        centres = find_middles(X, label, label.max() + 1)[1]
+    return label, float(_square_distances(X, centres[label]).sum())
 
 
-def _square_distances(X: np.ndarray, squares: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return |x − c|² (n, k), 0 where rounding leaves nothing else."""
-    own = np.einsum("ij,ij->i", centres, centres)
-    distance = squares[:, None] - 2 * X @ centres.T + own
-    noise = 1e-12 * (squares[:, None] + own)
-    return np.where(distance > noise, distance, 0.0)
+def _square_distances(X: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return |x − o|² of each row and its other, exactly 0 where they are equal."""
+    apart = X - others
+    return np.einsum("ij,ij->i", apart, apart)

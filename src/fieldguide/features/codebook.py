@@ -61,14 +61,20 @@ def cluster_rows(
     middles = X[np.sort(rng.choice(len(X), k, replace=False))].copy()
     for _ in range(n_iter):
         word, distance = assign_rows(X, middles, n_jobs)
-        sums, counts = np.zeros((k, X.shape[1])), np.zeros(k, np.int64)
-        add_rows(X, word, sums, counts)
-        is_used = counts > 0
-        middles[is_used] = sums[is_used] / counts[is_used, None]
+        is_used, means = find_middles(X, word, k)
+        middles[is_used] = means
         n_empty = k - int(is_used.sum())
         if n_empty:
             middles[~is_used] = X[np.argsort(-distance, kind="stable")[:n_empty]]
     return middles
+
+
+def find_middles(X: np.ndarray, word: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of k words have rows, (k,) bool, and the means of these."""
+    sums, counts = np.zeros((k, X.shape[1])), np.zeros(k, np.int64)
+    add_rows(X, word, sums, counts)
+    is_used = counts > 0
+    return is_used, sums[is_used] / counts[is_used, None]
 
 
 def assign_rows(
@@ -88,7 +94,7 @@ def nearest_words(X: np.ndarray, words: np.ndarray, k: int) -> tuple[np.ndarray,
     """Return the k nearest words of each row, nearest first, and the squared distances, (n, k)."""
     half_squares = 0.5 * np.einsum("ij,ij->i", words, words)
     index = np.empty((len(X), k), np.int64)
-    score = np.empty((len(X), k), np.float32)
+    score = np.empty((len(X), k), X.dtype)
     for start in range(0, len(X), _BLOCK):
         part = slice(start, start + _BLOCK)
         select_least(X[part] @ words.T, half_squares, index[part], score[part])

@@ -35,6 +35,7 @@ LEAST_SHARE = 1e-4
 _TINY = 1e-12  # where t is 0
 _LEAST_SIZE = 64  # of the columns that a table grows by
 _INNER_SHARE = 0.1  # the gap inside the table to reach, of the gap of all columns
+_MAX_PASSES = 100  # times that columns are added to the table
 _MAX_STEPS = 1_000_000
 
 
@@ -78,7 +79,6 @@ def solve_working_set(
     *,
     tol: float = 1e-6,
     start: np.ndarray | None = None,
-    max_passes: int = 100,
 ) -> ConcertSolution:
     """Minimise over a growing table of columns.
 
@@ -88,8 +88,6 @@ def solve_working_set(
         J, as a :class:`GramObjective` or a :class:`RowsObjective`.
     k, tol, start
         As of :func:`solve_concert`.
-    max_passes : int
-        The most times that columns are added to the table.
     """
     n = len(objective.c)
     check_k(k, n)
@@ -99,7 +97,7 @@ def solve_working_set(
     least = max(LEAST_SHARE * objective.size, _TINY)
     if n <= max(size, objective.whole_up_to):
         table.add(np.arange(n))
-        trace = np.empty(max_passes + 1)
+        trace = np.empty(_MAX_PASSES + 1)
         settings = (float(k), float(tol), trace, _MAX_STEPS)
         n_passes, gap, unit, n_steps = _steps.solve_whole(
             table.gram, objective.c, float(objective.size), least, w, *settings
@@ -113,7 +111,7 @@ def solve_working_set(
         objectives.append(J)
         gap = _steps.find_gap(w, e, float(k))
         unit = max(J, least)
-        if gap <= tol * unit or len(objectives) > max_passes:
+        if gap <= tol * unit or len(objectives) > _MAX_PASSES:
             return ConcertSolution(w, np.array(objectives), gap / unit, n_steps)
         goal = 0.5 * tol * unit
         if len(table.ids) < n:

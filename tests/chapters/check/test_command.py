@@ -4,12 +4,16 @@ import csv
 import json
 import shutil
 
+import numpy as np
 import pytest
+from PIL import Image
 from tests.cli.commands import call, check_refusal, list_commands
 
+from fieldguide.chapters.check import chapter
 from fieldguide.chapters.check.chapter import FILE
 from fieldguide.chapters.check.page import check_lines
 from fieldguide.chapters.check.records import COLUMNS, PROBLEMS, Finding, Report
+from fieldguide.guide import Guide
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,41 @@ def test_a_guide_of_an_earlier_version(keyed_guide, tmp_path):
     check_refusal(["check", str(copy)], "it was built by an earlier version; run the same")
     (edition / f"{FILE}.safetensors").write_bytes(b"damaged")
     check_refusal(["check", str(copy)], "cannot be read")
+
+
+def test_pictures_that_are_known_are_not_read_again(blobs, tmp_path, monkeypatch):
+    read = []
+    whole = chapter.read_pictures
+
+    def listen(root, names, **settings):
+        read.append(names)
+        return whole(root, names, **settings)
+
+    monkeypatch.setattr(chapter, "read_pictures", listen)
+    images, kinds = blobs
+
+    def save(i, name):
+        path = tmp_path / "pictures" / kinds[i] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(images[i]).save(path)
+
+    def build():
+        settings = {
+            "features": "color",
+            "key": "ova",
+            "marks": False,
+            "places": False,
+            "tree": "agglomerative",
+        }
+        guide = Guide.build(tmp_path / "pictures", tmp_path / "guide", n_jobs=1, **settings)
+        return guide, guide._models.part("check").small
+
+    for i in (0, 1, 2, 8, 9, 10):
+        save(i, f"b{i}.png")
+    build()
+    save(3, "a3.png")
+    guide, small = build()
+    assert [len(names) for names in read] == [6, 1]
+    fresh = whole(guide.folder, [s.picture for s in guide.specimens(range(7))], n_jobs=1)
+    for kept, new in zip(small, fresh, strict=True):
+        assert np.array_equal(kept, new)

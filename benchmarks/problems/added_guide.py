@@ -48,7 +48,8 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         if name in seen and not tiny
         for split in range(N_SPLITS)
     ]
-    return {"rows": rows, "guide": measure_guide(*((3, 6, 64) if tiny else (12, 32, 224)))}
+    sizes = (3, 6, 64) if tiny else (12, 32, 224)
+    return {"rows": rows, "guide": measure_guide(*sizes, marks=not tiny, places=not tiny)}
 
 
 def measure_key(name: str, X: np.ndarray, y: np.ndarray, split: int) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def judge(
     return float(mean_class_accuracy(y[rows], key.predict(X[rows])))
 
 
-def measure_guide(n_per_kind: int, n_kinds: int, size_px: int) -> dict[str, Any]:
+def measure_guide(n_per_kind: int, n_kinds: int, size_px: int, **parts: bool) -> dict[str, Any]:
     """Return what a whole guide of specimens takes, a quarter of whose kinds are added."""
     drawn = load_specimens(n_per_kind=n_per_kind, size_px=size_px)
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +108,7 @@ def measure_guide(n_per_kind: int, n_kinds: int, size_px: int) -> dict[str, Any]
                 path = root / part / drawn.target_names[kind] / f"{i}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(image).save(path)
-        settings: dict[str, Any] = {"key": "attention", "features": "looks", "n_jobs": 2}
+        settings: dict[str, Any] = {"key": "attention", "features": "looks", "n_jobs": 2, **parts}
         first = Guide.build(root / "first", root / "guide", **settings)
         added = first.add(root / "more", n_jobs=2)
         shutil.copytree(root / "more", root / "first", dirs_exist_ok=True)

@@ -15,9 +15,10 @@ from fieldguide.features import BagOfWords
 
 MEASURE = """
 import sys
+from pathlib import Path
 from benchmarks.measures import peak_mb
 from fieldguide.features import BagOfWords
-paths = open(sys.argv[1]).read().split("\\n")
+paths = Path(sys.argv[1]).read_text().split("\\n")
 bag = BagOfWords({n_words}, n_iter=3).fit(paths)
 for start in range(0, len(paths), 100):
     bag.transform(paths[start : start + 100])

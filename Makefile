@@ -7,13 +7,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
 	NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba FIELDGUIDE_CACHE=$(CURDIR)/.cache/fieldguide
 
-.PHONY: demo test check bench docs fuzz audit clean
+.PHONY: demo test coverage check bench docs fuzz audit clean
 
 demo: .venv/installed
 	$(BIN)/fieldguide demo --out out/demo
 
 test: .venv/installed-dev
 	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
+
+coverage: .venv/installed-dev
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal --cov --cov-report term:skip-covered
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .

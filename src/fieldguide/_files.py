@@ -7,9 +7,12 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
+
+_VALUE_BYTES = 300  # of memory that a value of JSON may take: an object of one field
 
 
 @contextmanager
@@ -78,17 +81,35 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return what a regular file holds; see :func:`open_regular`."""
+    """Return what a regular file holds; see :func:`open_regular`.
+
+    A file that would take half of the memory is an OSError: one of holes may claim any size.
+    """
     with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > half_of_memory():
+            raise OSError(errno.EFBIG, f"it claims {size / 1e9:,.1f} GB", str(path))
         return file.read()
+
+
+@cache
+def half_of_memory() -> int:
+    """Return half of the bytes of memory that this machine has; 2 GB where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 2**31
 
 
 def parse_json(data: bytes) -> Any:
     """Return the value in a JSON file that we wrote; ValueError for anything else.
 
     Numbers that no file of ours holds are refused where they stand: NaN, infinity, and whole
-    numbers that are too large for a float.
+    numbers that are too large for a float. So is a file whose values would take half of the memory:
+    two bytes can stand for three hundred.
     """
+    if sum(map(data.count, (b"[", b"{", b","))) * _VALUE_BYTES > half_of_memory():
+        raise ValueError("it holds more values than fit in the memory of this machine")
     try:
         return json.loads(
             data.decode("utf-8"),

@@ -3,8 +3,8 @@
 import pytest
 from rich.cells import cell_len
 
+from fieldguide._display import printable
 from fieldguide.guide.compare import Comparison, Move, Pair
-from fieldguide.terminal.console import printable
 from fieldguide.terminal.tree_lines import FINE, PLAIN, comparison_lines, found_lines, tree_lines
 
 GUIDES = ("guide", "hostile_guide", "plain_guide", "bare_guide")

@@ -1,11 +1,12 @@
 """A journal that is not as we write it is set aside, and the images are measured again."""
 
 import sqlite3
+import struct
 
 import numpy as np
 import pytest
 
-from fieldguide.guide.journal import FILE_NAME, Journal
+from fieldguide.guide.journal import FILE_NAME, Journal, is_journal
 from fieldguide.guide.measure import Measured
 
 
@@ -65,3 +66,43 @@ def test_one_whose_schema_is_no_text_is_set_aside(folder):
     with Journal(folder, "settings") as journal:
         assert journal.stamps() == {}
     assert [path.name for path in folder.iterdir()] == [f"{FILE_NAME}.damaged-1"]
+
+
+def make_hot_journal(path, victim) -> None:
+    """Leave a database half written, with a journal that has SQLite delete a file of ours."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.executescript(
+        "CREATE TABLE settings (value); CREATE TABLE measured (a);"
+        "INSERT INTO measured VALUES (zeroblob(50000)); PRAGMA cache_size = 2; BEGIN;"
+        "UPDATE measured SET a = randomblob(50000);"
+    )
+    rollback = path.with_name(f"{path.name}-journal")
+    half, hot, name = path.read_bytes(), rollback.read_bytes(), bytes(victim)
+    db.close()
+    total = sum(struct.unpack(f"{len(name)}b", name)) & 0xFFFFFFFF
+    lock_page = struct.pack(">I", 2**30 // 4096 + 1)
+    end = struct.pack(">II", len(name), total) + bytes.fromhex("d9d505f920a163d7")
+    path.write_bytes(half)
+    rollback.write_bytes(hot + lock_page + name + end)
+
+
+def test_the_journal_of_a_stranger_deletes_no_file_of_ours(tmp_path):
+    """SQLite rolls back a journal that it finds, and deletes the file that this one names."""
+    victim = tmp_path / "letter.txt"
+    victim.write_text("dear diary\n")
+    path = tmp_path / FILE_NAME
+    make_hot_journal(path, victim)
+    db = sqlite3.connect(path)
+    db.execute("SELECT * FROM measured")
+    db.close()
+    assert not victim.exists()  # what SQLite does by itself
+    victim.write_text("dear diary\n")
+
+    path.unlink()
+    make_hot_journal(path, victim)
+    assert is_journal(path)
+    assert victim.exists()
+    path.unlink()
+    make_hot_journal(path, victim)
+    Journal(tmp_path, "settings").remove()
+    assert victim.read_text() == "dear diary\n"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from fieldguide import _files
 from fieldguide.collection import Collection
 from fieldguide.errors import EditError, FieldguideError, GuideError
 from fieldguide.guide import Guide
@@ -236,13 +237,54 @@ def test_a_guide_of_a_stranger_publishes_none_of_our_files(copied, tmp_path, wor
     assert not (tmp_path / "site").exists()
 
     words = Path(shutil.copytree(worded_guide.folder, tmp_path / "words"))
-    (words / "pictures" / "more").symlink_to(private)
+    (words / "pictures" / "more").mkdir()
+    (words / "pictures" / "more" / "letter.png").symlink_to(private / "letter.png")
     listed = edition(words) / "models" / "visual_words.json"
     said = json.loads(listed.read_text())
     said["words"][0]["picture"] = "pictures/more/letter.png"
     listed.write_text(json.dumps(said))
     with pytest.raises(GuideError, match=r"words.0.picture must be of the form pictures/words/"):
         Guide.open(words).visual_words  # noqa: B018
+
+
+def test_a_build_writes_through_no_link(copied, tmp_path, blobs):
+    """The finding: two digits of the digests as a link, through which pictures were written."""
+    private = tmp_path / "private"
+    private.mkdir()
+    for folder in list((copied / "pictures").iterdir()):
+        shutil.rmtree(folder)
+        folder.symlink_to(private)
+    with pytest.raises(GuideError, match=r"A guide cannot be written to .* is a link"):
+        Guide.build(Collection.from_arrays(*blobs), copied)
+    assert not list(private.iterdir())
+    refuse(copied, "is a link, and no link inside a guide is followed")
+
+
+@pytest.mark.parametrize("name", ["-wal", "-shm", "-journal"])
+def test_no_link_beside_the_journal_is_followed(copied, tmp_path, name):
+    (copied / f"build.journal{name}").symlink_to(tmp_path / "letter")
+    refuse(copied, f"build.journal{name}' is a link")
+
+
+@pytest.mark.parametrize(
+    "name", ["guide.json", "edits.jsonl", "models/key.json", "models/key.safetensors"]
+)
+def test_a_file_of_holes_fills_no_memory(copied, name):
+    """The finding: it was read whole, whatever size it claims to have."""
+    place = copied / name if "/" not in name else edition(copied) / name
+    with open(place, "ab") as file:
+        file.truncate(2**42)
+    refuse(copied, r"its models claim 4,398.\d GB|edits.jsonl' cannot be read: it claims")
+
+
+def test_a_small_file_of_many_values_fills_no_memory(copied, monkeypatch):
+    """Two bytes of JSON may stand for three hundred of memory."""
+    monkeypatch.setattr(_files, "half_of_memory", lambda: 3_000_000)
+    many = b'{"made_by": [' + b"[]," * 10_000 + b"1]}"
+    with pytest.raises(ValueError, match="more values than fit in the memory"):
+        _files.parse_json(many)
+    (copied / "guide.json").write_bytes(many)
+    refuse(copied, "guide.json of .* is damaged")
 
 
 def test_an_edit_is_not_written_through_a_link(copied, tmp_path, blobs):

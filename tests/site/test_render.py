@@ -424,3 +424,23 @@ def test_a_stranger_is_said_to_be_one(small_guide, blobs):
         title = re.search(r'answer-title"[^>]*>(?:<a[^>]*>)?([^<]*)<', html)[1]
         assert (title == "perhaps none of these kinds") == is_stranger
         assert answer.kinds[0].name in html
+
+
+def test_no_name_turns_the_letters_of_a_page_around(make_stand_in):
+    """Signs stand for controls; what a form sends back is the name itself."""
+    kinds = ("gull\u202egnp.exe", "\x1b[31mred\x07", "bell\u2066\x7f", "رجل\u200fheron")
+    places = [
+        (kind, (f"word {kind}",), (32, 24), f"{i} {kind}.jpg") for i, kind in enumerate(kinds * 2)
+    ]
+    title = "birds\u202e"
+    renderer = Renderer(make_stand_in(places, title=title, has_graph=True), live=True)
+    unfit = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+    for address in ["kinds.html", *renderer.book]:
+        html = renderer.page(address)
+        sent_back = re.sub('<option value="[^"]*"', "", html)
+        assert not unfit.search(sent_back), address
+    html = renderer.page("kinds.html")
+    assert "gull\ufffdgnp.exe" in html
+    assert "رجل\u200fheron" in html
+    html = renderer.compare(*kinds[:2])
+    assert all(f'<option value="{kind}"' in html for kind in kinds)

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -523,6 +524,20 @@ def test_failures_inside_are_logged_and_never_shown(make_stand_in, caplog):
     response = client.get("/specimen/0.html")
     assert response.status_code == 500
     assert "division" not in response.text
+    assert client.get("/index.html").status_code == 200
+
+
+def test_a_guide_whose_files_are_gone_says_so(guide, tmp_path, caplog):
+    """What is in memory is answered; the rest is one sentence, and no failure of ours."""
+    folder = Path(shutil.copytree(guide.folder, tmp_path / "guide"))
+    client = connect(Guide.open(folder))
+    shutil.rmtree(folder)
+    with caplog.at_level(logging.ERROR, logger="fieldguide.site"):
+        answer = client.post("/api/identify", files={"image": png()})
+    check_error(answer, 503)
+    assert "the server's log says why" in answer.text
+    assert str(folder) not in answer.text
+    assert str(folder) in caplog.text
     assert client.get("/index.html").status_code == 200
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from fieldguide._display import printable
 from fieldguide.chapters import OPTIONAL
 from fieldguide.cli import (
     build,
@@ -27,7 +28,7 @@ from fieldguide.cli import (
     watch,
 )
 from fieldguide.terminal.arguments import describe_fault, say_warning
-from fieldguide.terminal.console import complain, drop_unsaid, prepare_streams, printable, say
+from fieldguide.terminal.console import complain, drop_unsaid, prepare_streams, say
 
 
 @contextmanager

@@ -23,7 +23,8 @@ from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.validation import UnsoundError, check_journal
 
 FILE_NAME = "build.journal"
-_SUFFIXES = ("-wal", "-shm", "-journal")  # of the files that SQLite keeps beside it
+_ROLLBACK = "-journal"
+_SUFFIXES = ("-wal", "-shm", _ROLLBACK)  # of the files that SQLite keeps beside it
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (value TEXT NOT NULL);
@@ -54,6 +55,7 @@ def is_journal(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
+        _drop_rollback(path)
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0.2)
         try:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
@@ -61,9 +63,19 @@ def is_journal(path: Path) -> bool:
             db.close()
     except sqlite3.OperationalError as error:  # another build has it open
         return "locked" in str(error)
-    except sqlite3.DatabaseError:
+    except (OSError, sqlite3.DatabaseError):
         return False
     return not tables or {"settings", "measured"} <= tables
+
+
+def _drop_rollback(path: Path) -> None:
+    """Delete what SQLite would roll back first, and obey: it may name any file to be deleted.
+
+    A journal of ours is kept as a log ahead (WAL), and has such a file only before it holds
+    anything; one of somebody else's is not trusted with more than a guide is.
+    """
+    with suppress(FileNotFoundError):
+        os.unlink(f"{path}{_ROLLBACK}")
 
 
 class Journal:
@@ -103,6 +115,7 @@ class Journal:
             ) from None
 
     def _open(self, settings: str) -> None:
+        _drop_rollback(self.path)
         self._db = sqlite3.connect(self.path, timeout=0.2, isolation_level=None)
         try:
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -44,6 +44,7 @@ _SENTENCES = {
     404: "The guide has nothing at this address.",
     405: "This address does not take that kind of request.",
     500: "Something went wrong inside the guide; its log says what.",
+    503: "The files of this guide cannot be read at the moment; the server's log says why.",
 }
 _THREADS = 8  # that make pages: more would not be quicker, and each keeps memory of its own
 _log = logging.getLogger("fieldguide.site")
@@ -85,13 +86,15 @@ class Guard:
         except ClientDisconnect:
             _log.info("%s %r was given up by its client", scope["method"], scope["path"])
         except Exception as error:
-            if isinstance(error, FieldguideError):
+            is_told = isinstance(error, FieldguideError)  # such as of a file that is gone
+            if is_told:
                 _log.error("%s %r failed: %s", scope["method"], scope["path"], error)
             else:
                 _log.exception("%s %r failed", scope["method"], scope["path"])
             if started:
                 raise
-            failure = HTTPException(500, _SENTENCES[500])
+            status = 503 if is_told else 500
+            failure = HTTPException(status, _SENTENCES[status])
             await error_response(request, failure, self.missing_page)(scope, receive, send_guarded)
 
     def _check(self, scope: Scope) -> None:

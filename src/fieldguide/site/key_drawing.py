@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import escape
 
+from fieldguide._display import printable
 from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import (
@@ -85,7 +86,7 @@ def _few(names: Sequence[str]) -> list[str]:
 
 def fit(name: str) -> str:
     """Return a name without what a drawing cannot hold."""
-    return _UNFIT.sub("\ufffd", name)
+    return printable(_UNFIT.sub("\ufffd", name))
 
 
 def text_width(text: str, size_px: float) -> float:

@@ -219,8 +219,8 @@ def _compose(plates: Sequence[_Plate], statement: str) -> str:
         [
             '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" '
             f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',
-            f'<title id="t">{escape(title)}</title>',
-            f'<desc id="d">{escape(f"{statement} {spoken}".strip())}</desc>',
+            f'<title id="t">{escape(fit(title))}</title>',
+            f'<desc id="d">{escape(fit(f"{statement} {spoken}".strip()))}</desc>',
             f"<style>{escape(_style(width, height))}</style>",
             "<defs>",
             *(image for plate in plates for image in plate.definitions()),
@@ -243,7 +243,7 @@ def _paragraph(
 
 
 def _text(css: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(fit(text))}</text>'
 
 
 def _style(width: float, height: float) -> str:

@@ -21,8 +21,10 @@ from jinja2 import (
     StrictUndefined,
 )
 from jinja2.bccache import Bucket
+from markupsafe import Markup
 from PIL import Image
 
+from fieldguide._display import printable
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.edits.telling import tell_edit
@@ -467,6 +469,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
             ]
         ),
         autoescape=True,
+        finalize=_show_controls,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -498,6 +501,16 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         no_border=NO_BORDER,
     )
     return environment
+
+
+def _show_controls(value: Any) -> Any:
+    """Put signs in the place of what turns around the letters of a page, or is nothing in HTML.
+
+    What a form sends back is written with ``| e``, which makes it markup: it stays as it is.
+    """
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return printable(value, kept="\t\n\r")
+    return value
 
 
 def _draw_charts(key: dict[str, Any]) -> list[Chart | None]:

@@ -10,6 +10,7 @@ from math import cos, floor, log10, radians
 
 from markupsafe import Markup, escape
 
+from fieldguide._display import printable
 from fieldguide.guide.dates import MONTHS
 from fieldguide.guide.views import Specimen
 from fieldguide.site.key_charts import Chart, chart_text
@@ -63,7 +64,7 @@ def draw_places(specimens: Sequence[Specimen]) -> Chart | None:
         across, down = frame.place(x, y)
         day = f", {word_date(specimen.date[:10])}" if specimen.date else ""
         lines.append(
-            f'<g class="chart-bin"><title>{escape(specimen.path + day)}</title>'
+            f'<g class="chart-bin"><title>{escape(printable(specimen.path) + day)}</title>'
             f'<circle cx="{across}" cy="{down}" r="4"/></g>'
         )
     said = _tell_places(placed, len(specimens))

@@ -11,20 +11,19 @@ import codecs
 import io
 import json
 import os
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fieldguide._display import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 _HANDLER = "fieldguide-plain"
-# C0, DEL and C1 controls; line separators and bidirectional overrides; bytes that are not UTF-8.
-_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _PLAIN = {
     **dict.fromkeys("−–—‐‑", "-"),
     **dict.fromkeys("‘’‚′", "'"),
@@ -33,17 +32,6 @@ _PLAIN = {
     **{"›": ">", "‹": "<", "→": "->", "←": "<-", "×": "x", "…": "...", "⁄": "/"},
     **{"○": "o", "█": "#"},
 }
-
-
-def printable(text: str) -> str:
-    r"""Put a visible sign in the place of each control character; the length stays.
-
-    Examples
-    --------
-    >>> printable("red\x1b[31m\nrobin\x7f")
-    'red␛[31m␊robin␡'
-    """
-    return _UNFIT.sub(_show, text)
 
 
 def say(*lines: str, file: TextIO | None = None) -> None:
@@ -105,20 +93,13 @@ def drop_unsaid() -> None:
             os.close(nowhere)
 
 
-def _show(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else "\ufffd"
-
-
 def _is_carried(text: str) -> bool:
     """Whether stdout can write JSON as it is, with nothing in it that works on a terminal."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return False
-    return _UNFIT.search(text.replace("\n", "")) is None
+    return printable(text, kept="\n") == text
 
 
 def _write_plainly(error: UnicodeError) -> tuple[str, int]:

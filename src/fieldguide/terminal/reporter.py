@@ -3,7 +3,8 @@
 import sys
 from typing import Any
 
-from fieldguide.terminal.console import printable, say
+from fieldguide._display import printable
+from fieldguide.terminal.console import say
 
 
 class Reporter:

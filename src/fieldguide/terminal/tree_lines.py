@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from fieldguide._display import printable
 from fieldguide.guide.compare import Comparison, describe_comparison
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.views import QueryResult
 from fieldguide.site.phrases import Spell, count, describe_result, list_notes
-from fieldguide.terminal.console import printable
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide

@@ -19,6 +19,7 @@ from fieldguide.guide.validation.shapes import (
 )
 
 _NAME = text(pattern="[a-z][a-z0-9_]{0,40}")
+_PLAIN = text(100, pattern="[ -~]*")  # dates and versions stand in files of any format
 _POINT = record(
     {
         "accuracy": share(),
@@ -89,8 +90,8 @@ _INFO = record(
         "features": list_of(_NAME, 100),
         "settings": _SETTINGS,
         "embedder": text(1000),
-        "created": text(100),
-        "versions": record({"fieldguide": text(100)}),
+        "created": _PLAIN,
+        "versions": record({"fieldguide": _PLAIN}),
         "accuracy": or_none(share()),
         "mean_class_accuracy": or_none(share()),
         "confusions": list_of(row_of(text(), text(), whole())),
@@ -118,7 +119,7 @@ _INFO = record(
         ),
         "key": or_none(_KEY),
         "tree": or_none(_TREE),
-        "versions": table_of(text(100)),
+        "versions": table_of(_PLAIN),
     },
 )
 

@@ -15,7 +15,6 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("benchmarks")
 
 
-@pytest.mark.filterwarnings("default")  # tiny problems are too small for some methods
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_benchmark_runs(name, home, monkeypatch, capsys):
     monkeypatch.chdir(home)

@@ -15,6 +15,7 @@ here are 0 to 2. Each collection and seed is kept in ``out/bench/label_noise``.
     python benchmarks/run.py --only label_noise --data DIR
 """
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,11 @@ def hold_out(X: np.ndarray, label: np.ndarray) -> np.ndarray:
     n_kinds = label.max() + 1
     probability = np.zeros((len(label), n_kinds))
     n_folds = min(N_FOLDS, int(np.bincount(label).max()))
-    for known, new in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, label):
+    with warnings.catch_warnings():
+        # A label that was swapped may be the only one of its class: it is in one fold.
+        warnings.filterwarnings("ignore", "The least populated class in y has only")
+        folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, label))
+    for known, new in folds:
         key = OneVsAllClassifier(C=KEY_C).fit(X[known], label[known])
         probability[np.ix_(new, key.classes_)] = key.predict_proba(X[new])
     return probability / probability.sum(axis=1, keepdims=True)

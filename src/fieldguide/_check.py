@@ -26,6 +26,17 @@ def check_number(
         )
 
 
+def check_classes(y: Any) -> None:
+    """Refuse an array of labels that are no classes, such as 0.5.
+
+    Names and whole numbers always are, however few rows each of them has.
+    """
+    if y.dtype.kind not in "biuUS":
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(y)
+
+
 def check_seed(owner: str, random_state: Any) -> int:
     """Return a seed from what scikit-learn takes: a whole number, a generator or None.
 

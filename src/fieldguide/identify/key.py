@@ -5,10 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from fieldguide._check import check_choice, check_number
+from fieldguide._check import check_choice, check_classes, check_number
 from fieldguide._saving import ROWS, Array, IfSet, Labels, Number, Saved
 from fieldguide.errors import InvalidArgument
 from fieldguide.identify.back_off import choose_likeliest, find_threshold
@@ -118,7 +117,7 @@ class Key(Saved, ClassifierMixin, BaseEstimator, ABC):
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
         )
         self._check_values(X)
-        check_classification_targets(y)
+        check_classes(y)
         self.classes_ = np.unique(y)
         return X, self._count_classes(np.searchsorted(self.classes_, y))
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from fieldguide._check import check_classes
 from fieldguide._random import deal_folds
 from fieldguide.errors import InvalidArgument
 from fieldguide.identify import search as searches
@@ -28,7 +28,7 @@ from fieldguide.svm.functions import pool_functions
 def read_new_labels(owner: str, known: np.ndarray, X: Any, y: Any) -> np.ndarray:
     """Return the labels of rows of kinds that a key does not know yet; refuse any others."""
     labels = column_or_1d(y)
-    check_classification_targets(labels)
+    check_classes(labels)
     if len(labels) != X.shape[0]:
         raise InvalidArgument(
             f"add_kind of {owner} needs a label for each row; got {len(labels)} labels and "

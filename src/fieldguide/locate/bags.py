@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from fieldguide._check import check_classes
 from fieldguide._saving import Labels, Saved, Size
 from fieldguide.errors import InvalidArgument
 from fieldguide.locate.finding import ClipRegions, find_objects, score_bags
@@ -181,7 +181,7 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
                 f"y of {name} must have one label for each of the {n_bags} bags; "
                 f"got shape {labels.shape}."
             )
-        check_classification_targets(labels)
+        check_classes(labels)
         classes, index = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise InvalidArgument(

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fieldguide._check import check_classes
 from fieldguide._saving import FLOATS, ROWS, Array, Field, Labels, Saved
 from fieldguide.errors import InvalidArgument
 from fieldguide.select.objective import ColumnMap
@@ -88,7 +88,7 @@ class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
 
 def number_classes(owner: str, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, at least two, and the number of each row's."""
-    check_classification_targets(y)
+    check_classes(y)
     classes, index = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise InvalidArgument(

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -20,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fieldguide._check import check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_classes, check_number, check_seed
 from fieldguide._saving import (
     INTEGERS,
     ROWS,
@@ -145,7 +144,7 @@ class KernelSVM(Saved, ClassifierMixin, BaseEstimator):
         )
         if self.kernel not in SIGNED:
             check_non_negative(X, f"KernelSVM with the {self.kernel} kernel")
-        check_classification_targets(y)
+        check_classes(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) != 2:
             raise ValueError(

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fieldguide._check import check_choice, check_number, check_seed
+from fieldguide._check import check_choice, check_classes, check_number, check_seed
 from fieldguide._saving import FLOATS, ROWS, Array, Labels, Number, Saved
 from fieldguide.errors import InvalidArgument
 from fieldguide.svm.c_path import ask_two_classes, choose_C
@@ -199,7 +198,7 @@ class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
 
 def encode_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the two classes and -1 or +1 for each label; refuse any other number of classes."""
-    check_classification_targets(y)
+    check_classes(y)
     classes, index = np.unique(y, return_inverse=True)
     if len(classes) > 2:
         raise InvalidArgument(

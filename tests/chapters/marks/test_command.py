@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from PIL import Image
 from tests.cli.commands import call, check_refusal, list_commands
 
@@ -34,17 +33,12 @@ def test_marks_of_a_kind(small_guide, blobs, tmp_path):
         assert mark["text"] in lines
 
 
-@pytest.mark.parametrize(
-    ("n", "marks", "why"),
-    [
-        (24, False, "build it again, without --no-marks"),
-        (8, True, "it has one kind: add pictures of another"),
-    ],
-)
-def test_why_a_guide_has_no_marks(blobs, tmp_path, n, marks, why):
-    images, kinds = blobs
-    collection = Collection.from_arrays(images[:n], kinds[:n])
-    Guide.build(collection, tmp_path / "guide", features="color", marks=marks, n_jobs=1)
+def test_why_a_guide_has_no_marks(blobs, flat_guide, tmp_path):
+    why = "build it again, without --no-marks"
+    check_refusal(["marks", str(flat_guide.folder), "disc"], why)
+    collection = Collection.from_arrays(blobs[0][:8], blobs[1][:8])
+    Guide.build(collection, tmp_path / "guide", features="color", n_jobs=1)
+    why = "it has one kind: add pictures of another"
     check_refusal(["marks", str(tmp_path / "guide"), "disc"], why)
 
 

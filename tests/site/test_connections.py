@@ -1,7 +1,9 @@
 """Slow, idle and numerous connections: they are dropped, and nobody else waits for them."""
 
+import errno
 import os
 import socket
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -149,6 +151,48 @@ def test_a_body_that_never_ends_is_given_up(bare_guide, monkeypatch):
             except TimeoutError:
                 continue
         assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_uploads_of_all_together_are_bounded(bare_guide, monkeypatch):
+    """The finding: 256 slow senders of 32 MB each could fill the disk of temporary files."""
+    monkeypatch.setattr(uploads, "HELD", 1)
+    head = (
+        b"POST /api/identify HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n"
+        b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+        b'Content-Disposition: form-data; name="image"; filename="a.png"\r\n\r\n'
+    )
+    large = {"image": png() + bytes(60_000)}
+    with served(bare_guide, max_upload_mb=0.1) as (base, address):
+        with socket.create_connection(address) as slow:
+            slow.sendall(head + bytes(50_000))
+            for _ in range(100):
+                answer = httpx2.post(f"{base}/api/identify", files=large)
+                if answer.status_code == 503:  # the slow one has come in by now
+                    break
+                time.sleep(0.05)
+            assert answer.status_code == 503
+            assert answer.headers["Retry-After"] == "10"
+            assert "no room for that picture at the moment" in answer.text
+            small = {"image": png()}
+            assert httpx2.post(f"{base}/api/identify", files=small).status_code == 200
+        for _ in range(100):
+            if httpx2.post(f"{base}/api/identify", files=large).status_code == 200:
+                break
+            time.sleep(0.05)
+        assert httpx2.post(f"{base}/api/identify", files=large).status_code == 200
+
+
+def test_an_upload_that_finds_the_disk_full_is_told_to_come_again(bare_guide, monkeypatch):
+    def fail(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "rollover", fail)
+    with served(bare_guide) as (base, _):
+        large = {"image": png() + bytes(3 * 2**20)}
+        answer = httpx2.post(f"{base}/api/identify", files=large)
+        assert answer.status_code == 503
+        assert "no room for that picture at the moment" in answer.text
+        assert httpx2.post(f"{base}/api/identify", files={"image": png()}).status_code == 200
 
 
 def test_a_reader_who_stands_still_is_dropped(make_stand_in, monkeypatch):

@@ -78,7 +78,7 @@ from fieldguide.site.guard import (
 )
 from fieldguide.site.records import guide_record, query_record
 from fieldguide.site.render import Renderer
-from fieldguide.site.uploads import Upload, uploaded_images
+from fieldguide.site.uploads import Room, Upload, uploaded_images
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -333,6 +333,7 @@ class _Site:
         self._moving = threading.Lock()
         self._max_upload_mb = max_upload_mb
         self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
+        self._room = Room()
         self._n_asked = 0
         self._mean_s = 0.5  # that an answer took of late
         self._reading = threading.BoundedSemaphore(_AT_ONCE)
@@ -503,7 +504,7 @@ class _Site:
                 took = time.perf_counter() - started
                 self._mean_s += 0.2 * (took - self._mean_s)
 
-        async with uploaded_images(request, self._max_upload_mb, most) as uploads:
+        async with uploaded_images(request, self._max_upload_mb, self._room, most) as uploads:
             if self._n_asked >= _AT_ONCE + _WAITING:
                 raise self._turn_away()
             if self._turns is None:

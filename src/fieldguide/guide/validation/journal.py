@@ -61,6 +61,9 @@ def check_journal(db: sqlite3.Connection, known: Mapping[str, str]) -> None:
         raise UnsoundError(f"it is damaged ({said[:100]})")
     for table, columns in _COLUMNS.items():
         check_columns(db, table, columns)
+        texts = [name for name, (_, condition) in columns.items() if _BLOB not in condition]
+        for _ in db.execute(f"SELECT {', '.join(texts)} FROM {table}"):
+            pass  # whether each is UTF-8 is seen when it is read alone
     for column in ("properties", "embedding", "logits"):
         query = f"SELECT COUNT(DISTINCT length({column})) FROM measured WHERE {column} IS NOT NULL"
         if db.execute(query).fetchone()[0] > 1:

@@ -59,15 +59,39 @@ def encode_json(value: Any) -> bytes:
     return f"{text}\n".encode()
 
 
-def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
+def open_below(root: Path, name: str) -> int:
+    """Open a regular file below a folder, and follow no link on the way; return its descriptor.
+
+    Each folder is opened from the one before, so that none is put in its place meanwhile.
+    """
+    if os.open not in os.supports_dir_fd:  # Windows, where links take special rights
+        place = os.path.join(os.path.realpath(root), name)
+        if os.path.realpath(place) != os.path.normpath(place):
+            raise OSError(errno.ELOOP, "it is a link, which is not followed", place)
+        return open_regular(Path(place))
+    *folders, last = name.split("/")
+    inside = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            deeper = os.open(folder, flags, dir_fd=inside)
+            os.close(inside)
+            inside = deeper
+        return open_regular(Path(last), inside=inside)
+    finally:
+        os.close(inside)
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, *, inside: int | None = None) -> int:
     """Open a regular file, and nothing else; return its descriptor.
 
     A link is not followed, and a pipe or a device, which may never end, is not waited for: both are
-    an OSError.
+    an OSError. ``inside`` is an open folder that ``path`` begins at.
     """
     careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        file = os.open(path, flags | careful | getattr(os, "O_BINARY", 0), 0o644)
+        flags |= careful | getattr(os, "O_BINARY", 0)
+        file = os.open(path, flags, 0o644, dir_fd=inside)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a link, which is not followed", str(path)) from None

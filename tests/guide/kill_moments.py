@@ -46,6 +46,9 @@ def list_works(home: Path) -> list[Work]:
     first = Collection.from_arrays(images[:10], kinds[:10], names=names[:10])
     base = home / "base"
     Guide.build(first, base, **SETTINGS)
+    edited = home / "edited"
+    shutil.copytree(base, edited)
+    Guide.open(edited).edits.add("rename", "kind:disc", "moon")
     more = home / "more"
     for i in (10, 11):
         (more / "moon").mkdir(parents=True, exist_ok=True)
@@ -73,6 +76,9 @@ def list_works(home: Path) -> list[Work]:
     def export(out: Path) -> None:
         export_site(Guide.open(base), out / "site")
 
+    def export_edited(out: Path) -> None:
+        export_site(Guide.open(edited), out / "site")
+
     def see(out: Path) -> object:
         try:
             Guide.open(out).neighbours([0])
@@ -96,7 +102,7 @@ def list_works(home: Path) -> list[Work]:
         Work("add", copy, add, see),
         Work("edit", copy, edit, see_edits),
         Work("export", nothing, export, see_site),
-        Work("export again", lambda out: (nothing(out), export(out))[0], export, see_site),
+        Work("export again", lambda out: (nothing(out), export(out))[0], export_edited, see_site),
     ]
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sqlite3
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from fieldguide import _files
 from fieldguide.collection import Collection
 from fieldguide.errors import EditError, FieldguideError, GuideError
 from fieldguide.guide import Guide
-from fieldguide.guide.shelf import find_picture
+from fieldguide.guide.shelf import open_file
 from fieldguide.site.export import export_site
 from fieldguide.site.render import Renderer
 
@@ -231,7 +232,7 @@ def test_a_guide_of_a_stranger_publishes_none_of_our_files(copied, tmp_path, wor
     address = guide.specimen(0).thumbnail
     (copied / address).unlink()
     (copied / address).symlink_to(private / "letter.png")
-    assert find_picture(copied, address) is None
+    assert open_file(copied, address) is None
     with pytest.raises(FieldguideError, match="a picture that is a link"):
         export_site(guide, tmp_path / "site")
     assert not (tmp_path / "site").exists()
@@ -285,6 +286,36 @@ def test_a_small_file_of_many_values_fills_no_memory(copied, monkeypatch):
         _files.parse_json(many)
     (copied / "guide.json").write_bytes(many)
     refuse(copied, "guide.json of .* is damaged")
+
+
+def test_a_link_that_is_put_there_meanwhile_is_not_followed(copied, tmp_path):
+    """Between a look at a path and opening it there must be no time to change what it means."""
+    address = Guide.open(copied).specimen(0).thumbnail
+    folder, away = (copied / address).parent, tmp_path / "away"
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / Path(address).name).write_bytes(b"dear diary")
+    stop, seen = threading.Event(), set()
+
+    def swap() -> None:
+        while not stop.is_set():
+            folder.rename(away)
+            folder.symlink_to(private)
+            folder.unlink()
+            away.rename(folder)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(3000):
+            file = open_file(copied, address)
+            if file is not None:
+                with file:
+                    seen.add(file.read(4))
+    finally:
+        stop.set()
+        swapping.join()
+    assert b"dear" not in seen
 
 
 def test_an_edit_is_not_written_through_a_link(copied, tmp_path, blobs):

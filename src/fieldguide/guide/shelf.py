@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import BinaryIO
 
 from PIL import Image
 
+from fieldguide._files import open_below
 from fieldguide.errors import GuideError
 
 # Where pictures are written before they get their name; more threads wait for their turn.
@@ -93,19 +95,18 @@ def is_address(address: object) -> bool:
     return isinstance(address, str) and _ADDRESS.fullmatch(address) is not None
 
 
-def find_picture(root: Path, address: str) -> Path | None:
-    """Return where a picture of the guide in ``root`` is; None where there is none.
+def open_file(root: Path, address: str) -> BinaryIO | None:
+    """Open the file of a picture of the guide in ``root``; None where there is none.
 
-    It is a plain file at an address of ours: no link below the folder of the guide is followed.
+    It is a plain file at an address of ours: no link below the folder of the guide is followed,
+    whoever puts one there at that moment.
     """
     if not is_address(address):
         return None
-    place = os.path.join(os.path.realpath(root), address)
     try:
-        is_there = os.path.realpath(place) == place and os.path.isfile(place)
+        return open(open_below(root, address), "rb")
     except OSError:
         return None
-    return Path(place) if is_there else None
 
 
 def open_picture(root: Path, address: str, *, at_most_px: int | None = None) -> Image.Image:
@@ -114,10 +115,10 @@ def open_picture(root: Path, address: str, *, at_most_px: int | None = None) -> 
     ``at_most_px`` makes a larger one smaller, and decodes little more than that.
     """
     try:
-        found = find_picture(root, address)
-        if found is None:
+        file = open_file(root, address)
+        if file is None:
             raise OSError("it is missing, or no plain file of the guide")
-        with Image.open(found, formats=_FORMATS) as image:
+        with file, Image.open(file, formats=_FORMATS) as image:
             if max(image.size) > _MOST_PX:
                 raise OSError(f"it claims to have {image.width} × {image.height} pixels")
             if at_most_px is not None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fieldguide._files import encode_json, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
-from fieldguide.guide.shelf import find_picture, is_address
+from fieldguide.guide.shelf import is_address, open_file
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
 from fieldguide.site.render import Renderer
 
@@ -254,7 +254,7 @@ def _used_pictures(guide: "Guide") -> list[str]:
 
 def copy_picture(guide: "Guide", address: str, work: Path, name: str = "") -> None:
     """Copy a picture of a guide below ``work``, under its own address or another name."""
-    source = find_picture(Path(guide.folder), address)
+    source = open_file(Path(guide.folder), address)
     place = Path(os.path.normpath(work / (name or address)))
     is_link = source is None and os.path.lexists(Path(guide.folder) / address)
     if is_link or not is_address(address) or not place.is_relative_to(work):
@@ -268,4 +268,5 @@ def copy_picture(guide: "Guide", address: str, work: Path, name: str = "") -> No
         )
     place.parent.mkdir(parents=True, exist_ok=True)
     # A copy: who edits a picture of the export must not change that of the guide.
-    shutil.copyfile(source, place)
+    with source, open(place, "wb") as copy:
+        shutil.copyfileobj(source, copy)

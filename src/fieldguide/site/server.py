@@ -61,7 +61,7 @@ from starlette.routing import Mount, Route
 from fieldguide.collection import digest_of
 from fieldguide.errors import EditError, FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import to_plain
-from fieldguide.guide.shelf import find_picture
+from fieldguide.guide.shelf import open_file
 from fieldguide.site import phrases
 from fieldguide.site.addresses import href
 from fieldguide.site.answers import ShortAnswer, ShownAnswer, shorten_answer
@@ -91,6 +91,7 @@ _TOGETHER = 24  # pictures that one form may send
 _N_FINDS = 20  # listed by /api/find unless a limit is given
 _WAITING = 32  # and how many more may wait for their turn
 _LONGEST_S = 60  # that anybody is told to wait
+_MOST_PICTURE_BYTES = 2**26  # ours have a thousandth of it
 _PICTURE_CACHE = "private, max-age=86400"
 _ORIGINAL_CACHE = "private, no-cache"  # it may be gone the next time
 # Whatever else its bytes may be read as, an image is shown as an image.
@@ -430,10 +431,19 @@ class _Site:
         before = self._before
         if address not in edition.pictures and (before is None or address not in before.pictures):
             raise HTTPException(404)
-        found = find_picture(Path(edition.guide.folder), address)
-        if found is None:
+        file = open_file(Path(edition.guide.folder), address)
+        if file is None:
             raise HTTPException(404)
-        return _send_file(request, found, found.parent, _PICTURE_CACHE)
+        with file:
+            status = os.fstat(file.fileno())
+            if status.st_size > _MOST_PICTURE_BYTES:
+                raise HTTPException(404)
+            tag = _tag_of(status)
+            headers = {"ETag": tag, "Cache-Control": _PICTURE_CACHE}
+            if _is_known(request, tag):
+                return Response(status_code=304, headers=headers)
+            kind = "image/png" if address.endswith(".png") else "image/jpeg"
+            return Response(file.read(), media_type=kind, headers=headers)
 
     def original(self, request: Request) -> Response:
         digest = request.path_params["digest"]
@@ -538,11 +548,15 @@ def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response
         raise HTTPException(404) from None
     if not found.is_relative_to(root.resolve()) or not found.is_file():
         raise HTTPException(404)
-    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+    tag = _tag_of(status)
     headers = {"ETag": tag, "Cache-Control": cache}
     if _is_known(request, tag):
         return Response(status_code=304, headers=headers)
     return FileResponse(found, headers=headers, stat_result=status)
+
+
+def _tag_of(status: os.stat_result) -> str:
+    return f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
 
 
 def _read_number(request: Request, name: str, default: int) -> int | None:

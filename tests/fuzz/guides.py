@@ -198,8 +198,7 @@ def ask_models(guide: Guide, rng: random.Random) -> None:
         models.key.predict_proba(rows)
         guide.couplets  # noqa: B018
     if models.annotation is not None:
-        maps = None if models.maps is None else models.maps[:3]
-        models.annotation.detect(rows, maps)
+        models.annotation.detect(rows)
     for name in ("familiarity", "stack", "word_model", "attributes", "said"):
         getattr(models, name)
     guide.subject(0)

@@ -13,6 +13,7 @@ from fieldguide.features.subject_words import SeenSubject
 from fieldguide.guide import Guide
 from fieldguide.guide.annotation import (
     fill_annotation,
+    fill_kinds,
     group_unannotated,
     learn_annotation,
     open_annotation,
@@ -65,8 +66,9 @@ def test_what_detects_a_kind_is_no_detector_of_its_attributes():
     A[kinds == 5] = np.nan
     believed = learn_annotation(X, A, ["spotted"], seed=0, n_jobs=1)
     assert believed.names == ("spotted",)
-    strict = learn_annotation(X, A, ["spotted"], groups=kinds, seed=0, n_jobs=1)
-    assert strict.names == ()
+    filled, measured = fill_kinds(X, A, ["spotted"], kinds)
+    assert measured == ()
+    assert (filled[kinds == 5] == 0).all()
 
 
 def test_too_little_annotation_has_no_detectors():
@@ -84,7 +86,7 @@ def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
     save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
     again = open_annotation(tmp_path, 6)
     assert again.names == annotation.names
-    np.testing.assert_array_equal(again.detect(X, None), annotation.detect(X, None))
+    np.testing.assert_array_equal(again.detect(X), annotation.detect(X))
     with pytest.raises(GuideError, match="build the guide again"):
         open_annotation(tmp_path, 7)
     file = tmp_path / "models" / "annotation.safetensors"
@@ -93,7 +95,7 @@ def test_saved_detectors_say_the_same_and_damaged_ones_are_refused(tmp_path):
         open_annotation(tmp_path, 6)
 
 
-def test_kinds_that_nobody_annotated_have_what_other_kinds_taught(tmp_path):
+def test_kinds_that_nobody_annotated_have_what_other_kinds_taught():
     """Sixteen kinds, each with its own look and two of six attributes; half of them are known."""
     rng = np.random.default_rng(0)
     pairs = [(a, b) for a in range(6) for b in range(a)] + [(0, 1)]
@@ -102,17 +104,10 @@ def test_kinds_that_nobody_annotated_have_what_other_kinds_taught(tmp_path):
     look = rng.normal(size=(16, 20))[kinds]
     X = np.hstack([shows, 0.1 * look]) + 0.1 * rng.normal(size=(192, 26))
     A = np.where(kinds[:, None] % 2, np.nan, shows)
-    names = [f"mark {d}" for d in range(6)]
-    annotation = learn_annotation(X, A, names, groups=kinds, seed=0, n_jobs=1)
-    said = fill_annotation(A, names, annotation, X)[kinds % 2 == 1] >= 0.5
+    said = fill_kinds(X, A, [f"mark {d}" for d in range(6)], kinds)[0][kinds % 2 == 1] >= 0.5
     truth = shows[kinds % 2 == 1] > 0
     assert said[truth].mean() > 0.7
     assert truth[said].mean() > 0.9
-    (tmp_path / "models").mkdir()
-    save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
-    again = open_annotation(tmp_path, 26)
-    assert again.names == annotation.names
-    np.testing.assert_array_equal(again.detect(X, None), annotation.detect(X, None))
 
 
 def map_bug(colour):
@@ -122,29 +117,39 @@ def map_bug(colour):
     return map_subject(SeenSubject(image, name_colours(image), is_subject))
 
 
-def test_an_attribute_that_is_a_word_of_the_map_is_measured_unless_kinds_object(tmp_path):
+def test_an_attribute_that_is_a_word_of_the_map_is_measured_unless_kinds_object():
     """Eight kinds of bugs; what the rows show is the kind alone, and two kinds are unknown."""
     rng = np.random.default_rng(0)
     kinds = np.repeat(np.arange(8), 10)
     red = np.isin(kinds, (0, 1, 2, 7))
     X = np.eye(8)[kinds] + 0.05 * rng.normal(size=(80, 8))
     maps = np.stack([map_bug((200, 20, 30) if r else (40, 80, 190)) for r in red])
+    maps[79] = np.nan  # a picture without a subject
     names = ["mostly red", "mostly blue", "spotted"]
     A = np.column_stack([red, np.isin(kinds, (3, 5)), kinds % 2]).astype(float)
     A[kinds >= 6] = np.nan
-    arguments = {"groups": kinds, "seed": 0, "n_jobs": 1}
-    annotation = learn_annotation(X, A, names, maps=maps, **arguments)
-    assert annotation.measured == ("mostly red",)  # one of three blue kinds is said not to be blue
-    said = fill_annotation(A, names, annotation, X, maps)[kinds >= 6] >= 0.5
-    np.testing.assert_array_equal(said[:, 0], red[kinds >= 6])
-    assert learn_annotation(X, A, names, **arguments).measured == ()  # without a second look
-    (tmp_path / "models").mkdir()
-    save_annotation(annotation, SimpleNamespace(new=lambda name: tmp_path / name))
-    again = open_annotation(tmp_path, 8)
-    assert again.measured == annotation.measured
-    np.testing.assert_array_equal(again.detect(X, maps), annotation.detect(X, maps))
-    nothing = np.full((1, maps.shape[1]), np.nan)
-    assert (annotation.detect(X[:1], nothing)[:, annotation.names.index("mostly red")] == 0).all()
+    filled, measured = fill_kinds(X, A, names, kinds, maps)
+    assert measured == ("mostly red",)  # one of three blue kinds is said not to be blue
+    np.testing.assert_array_equal(filled[60:79, 0] >= 0.5, red[60:79])
+    assert filled[79, 0] == 0
+    assert fill_kinds(X, A, names, kinds)[1] == ()  # without a second look
+
+
+def test_a_colour_in_a_name_is_looked_for():
+    """Crowns are red or blue by chance, which the rows do not show, and the maps do."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(40), 5)
+    is_red = rng.random(40) < 0.5
+    maps = np.stack([map_bug((200, 20, 30) if is_red[k] else (40, 80, 190)) for k in kinds])
+    X = rng.normal(size=(40, 8))[kinds] + 0.1 * rng.normal(size=(200, 8))
+    A = np.where(kinds < 24, is_red[kinds], np.nan)[:, None]
+    A = np.hstack([A, 1 - A, (kinds % 7 == 0)[:, None] + 0 * A])
+    names = ["red crown", "crown color: blue", "web-footed"]
+    filled, _ = fill_kinds(X, A, names, kinds, maps)
+    said = filled[120:] >= 0.5
+    np.testing.assert_array_equal(said[:, 0], is_red[kinds[120:]])
+    np.testing.assert_array_equal(said[:, 1], ~is_red[kinds[120:]])
+    assert said[:, 2].mean() < 0.2
 
 
 def test_a_new_image_gets_the_words_of_the_owner(tmp_path):

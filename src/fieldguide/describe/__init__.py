@@ -5,7 +5,7 @@ from fieldguide.describe.attribute_detectors import AttributeDetectors
 from fieldguide.describe.attribute_tree import AttributeTree
 from fieldguide.describe.bernoulli_tree import BernoulliTree
 from fieldguide.describe.chain_files import load_chains, pack_chains, save_chains, unpack_chains
-from fieldguide.describe.group_cuts import GroupCuts, cut_margins, find_agreeing
+from fieldguide.describe.group_evidence import fill_groups, find_agreeing
 from fieldguide.describe.tree import Tree
 from fieldguide.describe.wording import DescribedTree, describe_tree
 
@@ -15,10 +15,9 @@ __all__ = [
     "AttributeTree",
     "BernoulliTree",
     "DescribedTree",
-    "GroupCuts",
     "Tree",
-    "cut_margins",
     "describe_tree",
+    "fill_groups",
     "find_agreeing",
     "load_chains",
     "pack_chains",

@@ -19,6 +19,7 @@ from fieldguide.features.looks import (
     say_of_both,
     sum_shares,
 )
+from fieldguide.features.named_colours import measure_named
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.own_words import stem_word
 from fieldguide.features.stack import FeatureStack
@@ -85,6 +86,7 @@ __all__ = [
     "map_subject",
     "measure_colours",
     "measure_maps",
+    "measure_named",
     "measure_subject",
     "name_colours",
     "outline_colours",

@@ -81,7 +81,7 @@ MEASURES = (
     *(Measure(f"paler{w}", f"darker{w}", 5.0, "", w.strip()) for w in _WHERE),
     *(Measure(f"more vivid{w}", f"duller{w}", 5.0, "", w.strip()) for w in _WHERE),
     Measure("more patterned", "plainer", 2.0),
-    Measure("wider for its height", "taller for its width", 0.4),
+    Measure("wider for its height", "taller for its width", 0.5),
     Measure("fuller in outline", "more open in outline", 0.07),
 )
 

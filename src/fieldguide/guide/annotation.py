@@ -4,10 +4,11 @@ They fill the gaps of an annotation while a guide is built, and say what a new i
 detector is believed where it ranks held-out specimens well. On the embedded collection they find
 more of the attributes of held-out specimens than a vote of the nearest does, and more precisely.
 
-Where whole kinds are not annotated, kinds are held out: what detects a kind would else pass for a
-detector of its attributes. What such kinds show is then decided by thresholds that were judged by
-kinds (:mod:`fieldguide.describe.group_cuts`). An attribute that is also a word measured of the
-subject, such as "mostly red", is measured for them, unless the annotated kinds contradict.
+Where whole kinds are not annotated, what they show is judged a kind at a time, as the annotated
+kinds are when they are held out (:mod:`fieldguide.describe.group_evidence`): what detects a kind
+would else pass for a detector of its attributes. An attribute that is also a word measured of the
+subject, such as "mostly red", is measured for them, unless the annotated kinds contradict. The
+detectors of new images are then learnt from all kinds.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide.describe import AttributeDetectors, GroupCuts, cut_margins, find_agreeing
-from fieldguide.features import MAP_WORDS, score_maps
+from fieldguide.describe import AttributeDetectors, fill_groups, find_agreeing
+from fieldguide.features import MAP_WORDS, measure_named, score_maps
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.summaries import group_kinds, index_kinds
@@ -26,6 +27,7 @@ from fieldguide.guide.workspace import Workspace
 NAME = "annotation"
 LEAST_AUC = 0.75  # held-out area under the ROC curve from which on a detector is believed
 _LEAST_ROWS = 20
+_SHOWN = 0.5  # score from which on a specimen shows an attribute
 _WORD_PLACES = {word.name: j for j, word in enumerate(MAP_WORDS)}
 
 
@@ -40,24 +42,14 @@ class Filled(NamedTuple):
 class Annotation(NamedTuple):
     """Detectors of the owner's attributes."""
 
-    names: tuple[str, ...]  # of the attributes that are measured, or whose detectors are believed
+    names: tuple[str, ...]  # of the attributes whose detectors are believed
     columns: np.ndarray  # their places among all
     detectors: AttributeDetectors
     trained: tuple[str, ...]  # the names of all
-    cuts: GroupCuts | None  # of all; None where each kind is annotated in part
-    measured: tuple[str, ...] = ()  # those of ``names`` that are read from maps of the subject
 
-    def detect(self, X: np.ndarray, maps: np.ndarray | None) -> np.ndarray:
+    def detect(self, X: np.ndarray) -> np.ndarray:
         """Return how far each attribute is shown, (n, len(names)): it is from ½ on."""
-        if self.cuts is None:
-            return self.detectors.predict_proba(X)[:, self.columns]
-        scores = self.cuts.score(self.detectors.decision_function(X))[:, self.columns]
-        if self.measured:
-            assert maps is not None
-            of_maps = np.nan_to_num(score_maps(maps))
-            for name in self.measured:
-                scores[:, self.names.index(name)] = of_maps[:, _WORD_PLACES[name]]
-        return scores
+        return self.detectors.predict_proba(X)[:, self.columns]
 
 
 def build(work: Workspace) -> None:
@@ -69,12 +61,14 @@ def build(work: Workspace) -> None:
     item_rows = work.built[specimens.NAME].item_rows
     A = np.asarray(work.collection.attributes[item_rows], dtype=np.float64)
     groups = group_unannotated(A, work.built[specimens.NAME].kinds)
-    maps = work.built[rows.NAME].maps
-    annotation = learn_annotation(
-        X, A, names, groups=groups, maps=maps, seed=work.seed, n_jobs=work.n_jobs
-    )
-    measured = () if annotation is None else annotation.measured
-    work.built[NAME] = Filled(fill_annotation(A, names, annotation, X, maps), names, measured)
+    measured: tuple[str, ...] = ()
+    learnt = A
+    if groups is not None:
+        given, maps = A, work.built[rows.NAME].maps
+        A, measured = fill_kinds(X, given, names, groups, maps)
+        learnt = np.where(np.isnan(given) & ~np.isnan(A), A >= _SHOWN, given)
+    annotation = learn_annotation(X, learnt, names, seed=work.seed, n_jobs=work.n_jobs)
+    work.built[NAME] = Filled(fill_annotation(A, names, annotation, X), names, measured)
     if annotation is not None:
         save_annotation(annotation, work.draft)
 
@@ -91,15 +85,41 @@ def group_unannotated(A: np.ndarray, kinds: Sequence[str | None]) -> np.ndarray 
     return np.where(index < 0, -1 - np.arange(len(A)), index)
 
 
-def learn_annotation(
+def fill_kinds(
     X: np.ndarray,
     A: np.ndarray,
     names: Sequence[str],
-    *,
-    groups: np.ndarray | None = None,
+    groups: np.ndarray,
     maps: np.ndarray | None = None,
-    seed: int,
-    n_jobs: int,
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the annotation with scores for kinds without any, and which are measured, by name.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_columns)
+    A : ndarray of shape (n, n_attributes)
+        In [0, 1]; NaN where an image is not annotated.
+    names : sequence of n_attributes names
+    groups : ndarray of shape (n,)
+        The kind of each row.
+    maps : ndarray of shape (n, MAP_SIZE), optional
+        Of the subjects.
+    """
+    if maps is None:
+        return fill_groups(X, A, groups), ()
+    filled = fill_groups(X, A, groups, measure_named(maps, names))
+    both = [j for j, name in enumerate(names) if name in _WORD_PLACES]
+    scores = np.nan_to_num(score_maps(maps))[:, [_WORD_PLACES[names[j]] for j in both]]
+    agrees = find_agreeing(scores, A[:, both], groups)
+    is_new = np.isnan(A) & ~np.isnan(filled)
+    for j, score, is_kept in zip(both, scores.T, agrees, strict=True):
+        if is_kept:
+            filled[:, j] = np.where(is_new[:, j], score, filled[:, j])
+    return filled, tuple(names[j] for j, is_kept in zip(both, agrees, strict=True) if is_kept)
+
+
+def learn_annotation(
+    X: np.ndarray, A: np.ndarray, names: Sequence[str], *, seed: int, n_jobs: int
 ) -> Annotation | None:
     """Train detectors on annotated rows; None where too little is annotated.
 
@@ -109,10 +129,6 @@ def learn_annotation(
     A : ndarray of shape (n, n_attributes)
         In [0, 1]; NaN where an image is not annotated.
     names : sequence of n_attributes names
-    groups : ndarray of shape (n,), optional
-        Rows that are held out together, where others of new groups are to be filled.
-    maps : ndarray of shape (n, MAP_SIZE), optional
-        Of the subjects.
     """
     is_known = ~np.isnan(A)
     used = np.flatnonzero(is_known.sum(axis=0) >= _LEAST_ROWS)
@@ -120,23 +136,12 @@ def learn_annotation(
     if not len(used) or len(known) < _LEAST_ROWS:
         return None
     detectors = AttributeDetectors(n_jobs=n_jobs, random_state=seed)
-    known_A, cuts = A[np.ix_(known, used)], None
-    used_names = [names[int(j)] for j in used]
-    measured: tuple[str, ...] = ()
-    detectors.fit(X[known], known_A, None if groups is None else groups[known])
-    if groups is not None:
-        cuts = cut_margins(detectors.held_out_margins_, known_A, groups[known])
-        if maps is not None:
-            measured = _find_measured(maps[known], known_A, used_names, groups[known])
-    return _believe(detectors, used_names, cuts, measured)
+    detectors.fit(X[known], A[np.ix_(known, used)])
+    return _believe(detectors, [names[int(j)] for j in used])
 
 
 def fill_annotation(
-    A: np.ndarray,
-    names: Sequence[str],
-    annotation: Annotation | None,
-    X: np.ndarray,
-    maps: np.ndarray | None = None,
+    A: np.ndarray, names: Sequence[str], annotation: Annotation | None, X: np.ndarray
 ) -> np.ndarray:
     """Return the attributes with what the detectors say where they are missing, else 0."""
     filled = np.nan_to_num(A, nan=0.0)
@@ -148,22 +153,14 @@ def fill_annotation(
     if not len(lacking):
         return filled
     part = np.ix_(lacking, used)
-    detected = annotation.detect(X[lacking], None if maps is None else maps[lacking])
-    filled[part] = np.where(np.isnan(A[part]), detected, A[part])
+    filled[part] = np.where(np.isnan(A[part]), annotation.detect(X[lacking]), A[part])
     return filled
 
 
 def save_annotation(annotation: Annotation, draft: files.NewFiles) -> None:
     """Write the detectors into an edition of a guide."""
     arrays, record = annotation.detectors.set_params(n_jobs=1).to_state()
-    settings: dict[str, Any] = {
-        "detectors": record,
-        "names": list(annotation.trained),
-        "measured": list(annotation.measured),
-    }
-    if annotation.cuts is not None:
-        cut, settings["slope"] = annotation.cuts
-        arrays["cut"] = cut
+    settings = {"detectors": record, "names": list(annotation.trained)}
     files.write_model(draft, files.ANNOTATION, arrays, settings)
 
 
@@ -173,39 +170,17 @@ def open_annotation(folder: Path, n_columns: int) -> Annotation | None:
         return None
 
     def make(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Annotation:
-        cut, cuts = arrays.pop("cut", None), None
         detectors = AttributeDetectors.from_state(arrays, settings["detectors"])
         names = [str(name) for name in settings["names"]]
-        measured = tuple(str(name) for name in settings.get("measured", ()))
-        is_fitting = len(names) == detectors.n_attributes_ and detectors.n_features_in_ == n_columns
-        if cut is not None:
-            cuts = GroupCuts(cut, float(settings["slope"]))
-            is_fitting &= cut.shape == (len(names),)
-        if not (is_fitting and set(measured) <= {*names} & {*_WORD_PLACES}):
+        if len(names) != detectors.n_attributes_ or detectors.n_features_in_ != n_columns:
             raise ValueError("its parts do not fit together")
-        return _believe(detectors, names, cuts, measured)
+        return _believe(detectors, names)
 
     return files.read_model(folder, files.ANNOTATION, "detectors", make)
 
 
-def _find_measured(
-    maps: np.ndarray, A: np.ndarray, names: Sequence[str], groups: np.ndarray
-) -> tuple[str, ...]:
-    """Return the attributes that are words of maps too, where annotated groups do not object."""
-    both = [j for j, name in enumerate(names) if name in _WORD_PLACES]
-    scores = np.nan_to_num(score_maps(maps))[:, [_WORD_PLACES[names[j]] for j in both]]
-    agrees = find_agreeing(scores, A[:, both], groups)
-    return tuple(names[j] for j, is_kept in zip(both, agrees, strict=True) if is_kept)
-
-
-def _believe(
-    detectors: AttributeDetectors,
-    names: Sequence[str],
-    cuts: GroupCuts | None,
-    measured: tuple[str, ...],
-) -> Annotation:
-    is_good = ~detectors.is_constant_
-    is_good &= detectors.held_out_.roc_auc >= LEAST_AUC if cuts is None else np.isfinite(cuts.cut)
-    columns = np.flatnonzero(is_good | np.isin(names, measured))
+def _believe(detectors: AttributeDetectors, names: Sequence[str]) -> Annotation:
+    is_good = ~detectors.is_constant_ & (detectors.held_out_.roc_auc >= LEAST_AUC)
+    columns = np.flatnonzero(is_good)
     believed = tuple(names[int(j)] for j in columns)
-    return Annotation(believed, columns, detectors, tuple(names), cuts, measured)
+    return Annotation(believed, columns, detectors, tuple(names))

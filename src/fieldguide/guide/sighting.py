@@ -163,7 +163,7 @@ class Sighting:
         scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
         if models.annotation is not None:
             place = {name: j for j, name in enumerate(measured.names)}
-            detected = models.annotation.detect(self.row, self.map)[0]
+            detected = models.annotation.detect(self.row)[0]
             for name, score in zip(models.annotation.names, detected, strict=True):
                 if name in place:
                     scores[place[name]] = score

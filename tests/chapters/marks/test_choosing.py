@@ -129,6 +129,20 @@ def test_a_colour_of_the_surroundings_is_not_of_the_subject():
     assert compare_measures(Measured(measures, around), folds, *rows) == []
 
 
+def test_who_has_more_of_a_colour_has_some_to_see():
+    """Half of a kind has a fifth of white, and half none, beside a kind that has less than none."""
+    measures, around, index, folds = draw_measures(2)
+    white = [m.more for m in MEASURES].index("more white")
+    measures[:20, white] = np.where(np.arange(20) < 11, 0.2, 0.0)
+    measures[20:, white] = -0.2
+    rows = np.flatnonzero(index == 0), np.flatnonzero(index == 1)
+    assert compare_measures(Measured(measures, around), folds, *rows) == []
+    measures[:20, white] = 0.2
+    ((passed, sign, cut),) = compare_measures(Measured(measures, around), folds, *rows)
+    assert (passed.column, sign) == (white, 1)
+    assert cut >= 0.1
+
+
 def test_specimens_without_a_subject_do_not_count():
     measures, around, index, folds = draw_measures(3)
     white = [m.more for m in MEASURES].index("more white")

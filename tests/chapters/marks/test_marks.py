@@ -214,6 +214,42 @@ def test_what_nobody_annotated_in_a_kind_is_not_lacked():
     assert one.set_apart(0, 1) == one.set_apart(1, 0) == []
 
 
+def test_what_was_taught_sets_look_alikes_apart_only_where_nearly_all_show_it():
+    index = np.repeat([0, 1], 20).astype(np.int32)
+    said = Said((), 0, (), (), (0,)), Said((), 0, (), ())
+    for n_shown, words in ((20, ["crested"]), (16, [])):
+        pool = Pool((Column("crested", "owner"),), (np.arange(40) < n_shown)[:, None], None)
+        marks = Marks(("finch", "wren"), index, deal_folds(index, 0), pool, said)
+        assert [mark.words for mark in marks.set_apart(0, 1)] == words
+        assert len(marks.find_passed(0)) == 1  # from all others it is a mark all the same
+
+
+def test_a_word_of_the_network_tells_from_what_is_surely_something_else():
+    """Seen as songbirds, as nothing, as birds and as water birds."""
+    index = np.repeat(np.arange(4), 10).astype(np.int32)
+    names = ("songbird", "bird", "water bird")
+    seen = ((True, True, False), (False,) * 3, (False, True, False), (False, True, True))
+    columns = tuple(Column(name, "network") for name in names)
+    pool = Pool(columns, np.array(seen)[index], None)
+    kinds = ("grosbeak", "tanager", "finch", "gull")
+    marks = Marks(kinds, index, deal_folds(index, 0), pool, (Said((), 0, (), ()),) * 4)
+    assert marks.set_apart(0, 1) == marks.set_apart(0, 2) == []
+    assert [mark.text for mark in marks.set_apart(0, 3)] == ["songbird"]
+    assert [mark.text for mark in marks.set_apart(3, 0)] == ["water bird"]
+
+
+def test_a_form_is_not_lacked():
+    """What is not much wider than tall may be anything; what has no red has no red."""
+    index = np.repeat([0, 1], 20).astype(np.int32)
+    for column, words in (
+        (Column("much wider than tall", "subject"), []),
+        (Column("with red", "subject", ("red",)), ["no red"]),
+    ):
+        pool = Pool((column,), (index == 0)[:, None], None)
+        marks = Marks(("a", "b"), index, deal_folds(index, 0), pool, (Said((), 0, (), ()),) * 2)
+        assert [mark.words for mark in marks.set_apart(1, 0)] == words
+
+
 def test_a_network_without_names_leaves_what_is_measured(blobs, tmp_path):
     network = make_network(tmp_path / "small.onnx")
     collection = Collection.from_arrays(blobs[0][::2], blobs[1][::2])

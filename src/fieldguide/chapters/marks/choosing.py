@@ -131,16 +131,18 @@ def compare_measures(
         ):
             continue
         u, v = sign * measures[own, j], sign * measures[other, j]
+        # Who has more of a colour has some of it to see.
+        floor = LEAST_COLOUR if measure.colour else -np.inf
         n_own = n_other = 0
         for fold in range(N_FOLDS):
             is_left, others_left = folds[own] == fold, folds[other] == fold
-            cut = _choose_cut(u[~is_left], v[~others_left])
+            cut = max(_choose_cut(u[~is_left], v[~others_left]), floor)
             n_own += int((u[is_left] > cut).sum())
             n_other += int((v[others_left] > cut).sum())
         passed = Passed(j, n_own, len(own), n_other, len(other))
         is_true = _tell_apart(n_own, len(own), n_other, len(other))
         if is_true and passed.rise >= LEAST_CLEAR and compute_chance(passed) <= CHANCE:
-            found.append((passed, sign, sign * _choose_cut(u, v)))
+            found.append((passed, sign, sign * max(_choose_cut(u, v), floor)))
     # A part of the subject is named only where it tells clearly more than the whole.
     return sorted(
         found,

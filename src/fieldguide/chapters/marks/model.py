@@ -13,6 +13,7 @@ import numpy as np
 from fieldguide.chapters.marks.choosing import (
     LEAST_CLEAR,
     LEAST_RISE,
+    LEAST_SHARE,
     MOST_ELSEWHERE,
     Counts,
     Passed,
@@ -53,7 +54,7 @@ from fieldguide.chapters.marks.records import (
     PatternMark,
     Threshold,
 )
-from fieldguide.chapters.marks.saying import drop_repeats, repeats_colours
+from fieldguide.chapters.marks.saying import are_apart, drop_repeats, repeats_colours
 from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
 from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
@@ -69,6 +70,7 @@ N_SHOWN = 4  # specimens of a mark
 A_TRACE = 0.03  # share of the subject, from which on it has "less" of a colour and not "no"
 SURELY = 0.9  # score of what is unusual
 N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
+LEAST_TAUGHT = 0.9  # share of a kind, where an attribute that nobody annotated sets two apart
 MOST_LACKED = 0.2  # share of a kind that may show what it is said, or taken, to lack
 
 
@@ -280,7 +282,9 @@ class Marks:
             for each in find_marks(self.counts, k, [other])
             if each.rise >= LEAST_RISE
             and not self._is_overlooked(each)
+            and not self._may_be_both(each.column, other)
             and each.column not in self.said[other].unknown
+            and not self._is_guessed(each, k)
         ]
         kept = drop_repeats(passed, self.pool.columns, self.shown[k])
         marks = [self._make_mark(each) for each in kept]
@@ -292,17 +296,38 @@ class Marks:
         around = [mark for mark in marks if mark.source == SURROUNDINGS]
         marks = [*is_about, *around] or marks
         if len(is_about) < 2:
-            lacked = self._list_lacked(k, other)
-            if any(mark.threshold is not None and not mark.colours for mark in is_about):
-                # "not much wider than tall" says what "taller for its width" does.
-                lacked = [mark for mark in lacked if mark.colours or mark.source == OWNER]
-            marks = [*is_about, *lacked, *around] or marks
+            marks = [*is_about, *self._list_lacked(k, other), *around] or marks
         return marks[:N_PAIR_MARKS]
 
     def _is_overlooked(self, passed: Passed) -> bool:
         """Whether a word of the network may be true of the others too, but is seldom seen by it."""
         is_said = self.pool.columns[passed.column].source == NETWORK
         return is_said and passed.n_other > MOST_LACKED * passed.of_other
+
+    def _may_be_both(self, column: int, other: int) -> bool:
+        """Whether a word of the network may be true of another kind, which it sees nothing else in.
+
+        A kind that the network is sure of as a bird, or of nothing, may be a songbird; one that it
+        is sure of as a water bird is none.
+        """
+        if self.pool.columns[column].source != NETWORK:
+            return False
+        shown, n = self.counts.shows[other].sum(axis=0), self.counts.n[other].sum()
+        sure = [
+            each.text
+            for each, n_shown in zip(self.asked or self.pool.columns, shown, strict=True)
+            if each.source == NETWORK and n_shown >= LEAST_SHARE * n
+        ]
+        said = (self.asked or self.pool.columns)[column].text
+        return not any(are_apart(said, each) for each in sure)
+
+    def _is_guessed(self, passed: Passed, k: int) -> bool:
+        """Whether nobody annotated an attribute in a kind, and not nearly all of it shows it.
+
+        What other kinds taught of it, they taught by what they look like; so do its look-alikes.
+        """
+        is_unknown = passed.column in self.said[k].unknown
+        return is_unknown and passed.n_own < LEAST_TAUGHT * passed.of_own
 
     def _make_mark(self, passed: Passed) -> Mark:
         """Return a column that passed as a mark."""
@@ -319,7 +344,8 @@ class Marks:
         for each in kept:
             mark = self._make_mark(each)
             is_rare = each.n_other <= MOST_LACKED * each.of_other and each.rise >= LEAST_CLEAR
-            if is_rare and mark.source in (OWNER, SUBJECT):
+            # What is not much wider than tall may be anything; what is not black is not black.
+            if is_rare and (mark.source == OWNER or mark.colours):
                 lacking = each.of_other - each.n_other, each.of_own - each.n_own
                 return [
                     replace(

@@ -72,6 +72,13 @@ def repeats_colours(colours: Sequence[str], said: set[str]) -> bool:
     return any(c in said or any({c, other} in SHADES for other in said) for c in colours)
 
 
+def are_apart(one: str, other: str) -> bool:
+    """Whether neither of two words of the network is above the other: songbird and water bird."""
+    names = load_vocabulary().names
+    a, b = names.index(one), names.index(other)
+    return a != b and a not in find_above(b) and b not in find_above(a)
+
+
 def count_enough(
     said: Sequence[Passed], shows: np.ndarray, own: np.ndarray, other: np.ndarray, seed: int
 ) -> int:

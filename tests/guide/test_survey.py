@@ -114,6 +114,15 @@ def test_a_line_that_was_cut_off_is_made_again(flat_guide, photos, whole, tmp_pa
         assert target.read_bytes() == whole
 
 
+def test_a_line_of_nesting_without_end_is_made_again(flat_guide, photos, whole, tmp_path):
+    target, shots, kept = tmp_path / "out.csv", list_shots([photos]), []
+    part = tmp_path / "out.csv.part"
+    survey(flat_guide, shots, target, progress=lambda *_: kept.append(part.read_bytes()))
+    part.write_bytes(kept[-1] + b"[" * 100_000 + b"\n")
+    survey(flat_guide, shots, target)
+    assert target.read_bytes() == whole
+
+
 def test_what_changed_or_is_of_another_guide_is_looked_at_again(
     flat_guide, small_guide, photos, tmp_path
 ):

@@ -109,6 +109,27 @@ def test_an_export_that_was_killed_is_brought_up_to_date(
     assert names_in(target) == names_in(tmp_path / "fresh") | {"CNAME"}
 
 
+def test_an_export_of_a_stranger_whose_list_is_hostile_is_no_export(small, tmp_path):
+    """The finding: nesting without end was a traceback, and a pipe was waited for."""
+    target = tmp_path / "site"
+    export_site(small, target)
+    (target / "letter.txt").write_text("mine")
+    marker = target / "fieldguide-site.json"
+    marker.write_text('{"files": ' + "[" * 100_000)
+    with pytest.raises(FieldguideError, match="overwrite"):
+        export_site(small, target)
+    marker.unlink()
+    os.mkfifo(marker)
+    with pytest.raises(FieldguideError, match="overwrite"):
+        export_site(small, target)
+    marker.unlink()
+    marker.write_text('{"files": ["../victim", "letter.txt/../../victim", "/etc/x", ""]}')
+    (tmp_path / "victim").write_text("mine")
+    export_site(small, target, overwrite=True)
+    assert (tmp_path / "victim").exists()
+    assert (target / "letter.txt").exists()
+
+
 def test_a_folder_of_an_export_that_is_a_link_is_not_followed(small, tmp_path):
     target, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     export_site(small, target)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fieldguide._csv import write_table
-from fieldguide._files import encode_json, write_bytes
+from fieldguide._files import encode_json, read_regular, write_bytes
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection
 from fieldguide.collection.images import read_file
@@ -172,7 +172,7 @@ class _Kept:
 
     def _read_entries(self) -> list[dict[str, Any]]:
         try:
-            head, *lines = self.path.read_bytes().split(b"\n")
+            head, *lines = read_regular(self.path).split(b"\n")
         except FileNotFoundError:
             return []
         if (_parse(head) or {}).get("made_by") != _MADE_BY:
@@ -197,7 +197,7 @@ def _is_entry(entry: dict[str, Any]) -> bool:
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -8,7 +8,6 @@ the names that an export wrote: other files in the folder, such as ``.git`` or `
 touched.
 """
 
-import json
 import os
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from fieldguide._files import encode_json, remove_listed, write_bytes
+from fieldguide._files import encode_json, parse_json, read_regular, remove_listed, write_bytes
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.shelf import is_address, open_file
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
@@ -114,7 +113,7 @@ def _check_target(guide: "Guide", target: Path, overwrite: bool, form: str) -> N
         raise FieldguideError(
             f"The export would be written over the guide at {target.name!r}; choose another folder."
         )
-    is_export = (target / MARKER).is_file() and _read_form(target) == form
+    is_export = _read_form(target) == form
     if place.is_relative_to(home) and (
         place.parent != home or not (is_export or place.name == "site")
     ):
@@ -149,20 +148,20 @@ def _check_names(target: Path, names: list[str], earlier: list[str] | None) -> N
 def _read_marker(target: Path) -> list[str] | None:
     """Return the names that an export wrote into a folder; None where it is not known."""
     try:
-        names = json.loads((target / MARKER).read_text(encoding="utf-8"))["files"]
+        names = parse_json(read_regular(target / MARKER))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
     return names if is_list else None
 
 
-def _read_form(target: Path) -> str:
-    """Return the format of an earlier export; the site's where none is said."""
+def _read_form(target: Path) -> str | None:
+    """Return the format of an earlier export, the site's where none is said; None without one."""
     try:
-        said = json.loads((target / MARKER).read_text(encoding="utf-8"))
+        said = parse_json(read_regular(target / MARKER))
         return str(said.get("format", _Site.form))
     except (OSError, ValueError, AttributeError):
-        return _Site.form
+        return None
 
 
 def _write_marker(folder: Path, names: list[str], form: str) -> None:

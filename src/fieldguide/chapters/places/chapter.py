@@ -266,10 +266,10 @@ def _open_earlier(work: Workspace) -> tuple[PlaceModel, Any]:
     if work.settings.adds_to is None or work.earlier.folder is None:
         return none, None
     try:
-        said = json.loads((work.earlier.folder / f"{FILE}.json").read_text(encoding="utf-8"))
+        said = files.read_json(work.earlier.folder / f"{FILE}.json")
         known = open_part(work.earlier.folder, {}) if said["version"] == VERSION else None
         return known or none, key_chapter.open_key(work.earlier.folder)
-    except (OSError, ValueError, KeyError, TypeError, GuideError):
+    except (KeyError, TypeError, GuideError):
         return none, None
 
 
@@ -338,10 +338,10 @@ def _digest_inputs(
 def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
     """Copy the places of the earlier guide if they were found from the very same; say whether."""
     try:
-        said = json.loads((earlier / f"{FILE}.json").read_text(encoding="utf-8"))
+        said = files.read_json(earlier / f"{FILE}.json")
         if said["inputs"] != inputs or open_part(earlier, {}) is None:
             return False
-    except (OSError, ValueError, KeyError, TypeError, GuideError):
+    except (KeyError, TypeError, GuideError):
         return False
     for name in (f"{FILE}.safetensors", f"{FILE}.json"):
         shutil.copyfile(earlier / name, draft.new(name))

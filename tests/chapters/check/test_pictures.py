@@ -80,22 +80,41 @@ def test_limits():
 def test_pictures_without_a_subject():
     # Of these the limit is 0.48 − 7 (0.51 − 0.48) = 0.27.
     confidence = np.array([0.45, 0.48, 0.51, 0.54, 0.135])
-    found = judge_subjects([make_specimen(i) for i in range(5)], confidence)
+    found = judge_subjects([make_specimen(i) for i in range(5)], confidence, can_compare=True)
     assert [(f.specimen, f.confidence) for f in found] == [(4, pytest.approx(0.5))]
+
+
+@pytest.mark.parametrize("can_compare", [False, True])
+def test_a_picture_in_which_nothing_stands_out_is_listed_in_any_collection(can_compare):
+    confidence = np.array([0.45, 0.0, 0.51, 0.5])
+    specimens = [make_specimen(i) for i in range(4)]
+    (found,) = judge_subjects(specimens, confidence, can_compare=can_compare)
+    assert (found.specimen, found.confidence) == (1, 1.0)
+    assert found.detail == "nothing stands out in it"
+
+
+def test_too_few_pictures_are_not_compared():
+    specimens = [make_specimen(i) for i in range(4)]
+    confidence = np.array([0.45, 0.01, 0.51, 0.5])
+    assert judge_subjects(specimens, confidence, can_compare=False) == []
 
 
 def test_where_all_have_a_subject_none_is_listed():
     confidence = np.random.default_rng(0).normal(0.5, 0.04, 2000)
-    assert judge_subjects([make_specimen(i) for i in range(2000)], confidence) == []
+    assert (
+        judge_subjects([make_specimen(i) for i in range(2000)], confidence, can_compare=True) == []
+    )
 
 
 def test_many_empty_pictures_are_listed_and_not_taken_for_usual():
     rng = np.random.default_rng(0)
     confidence = np.concatenate([rng.normal(0.5, 0.03, 70), rng.normal(0.1, 0.03, 30)])
-    found = judge_subjects([make_specimen(i) for i in range(100)], confidence)
+    found = judge_subjects([make_specimen(i) for i in range(100)], confidence, can_compare=True)
     assert [each.specimen for each in found] == list(range(70, 100))
 
 
 def test_pictures_that_are_many_times_the_same_do_not_make_the_others_empty():
     confidence = np.r_[np.full(40, 0.5), np.linspace(0.47, 0.5, 60)]
-    assert judge_subjects([make_specimen(i) for i in range(100)], confidence) == []
+    assert (
+        judge_subjects([make_specimen(i) for i in range(100)], confidence, can_compare=True) == []
+    )

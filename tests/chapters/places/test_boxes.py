@@ -68,6 +68,12 @@ def test_names_count_where_they_are_kinds():
     assert compare_boxes([find("x/a.jpg", "barn owl", wrong)], truth).corloc == 1
 
 
+def test_what_a_guide_wrote_itself_is_compared_by_its_subjects():
+    subject = FoundSubject((0.5, 0.5, 1, 1), 0.4, 1)
+    found = find("a.jpg", "owl", (0.1, 0.1, 0.5, 0.3))._replace(subject=subject)
+    assert compare_boxes([found], [found.to_objects()]) == (1, {0.5: 1.0, 0.4: 1.0}, 1.0)
+
+
 def test_pictures_are_matched_by_path_before_name():
     truth = [objects(f"{d}/a.jpg", ["owl"], [[k, k, 50, 100]]) for k, d in enumerate("xy")]
     found = [find("y/a.jpg", "owl", (0.01, 0.005, 0.5, 0.5)), find("z/a.jpg", "owl", (0, 0, 1, 1))]

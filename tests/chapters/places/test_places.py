@@ -120,6 +120,13 @@ def test_a_new_image_is_located(guide):
         guide.locate([image], "rd")
 
 
+def test_a_picture_of_one_colour_has_no_place(guide):
+    (located,) = guide.locate([Image.new("RGB", (120, 80), (90, 90, 90))])
+    assert located.subject.confidence == 0
+    assert located.places == ()
+    assert located.score == pytest.approx(sum(part.value for part in located.parts), abs=1e-3)
+
+
 @pytest.mark.parametrize("after", [0, 9])
 def test_a_killed_build_goes_on_to_the_same_guide(folder, guide, tmp_path, after):
     step = "finding what decides"

@@ -129,9 +129,10 @@ class CheckPart:
             *judging.judge_files(guide.unreadable),
             *judging.judge_kinds(guide.kinds, guide.about["confusions"], guide.shown_name),
         ]
-        # How far something stands out is said where there are enough pictures to compare with.
-        if models.least_subject is not None and "subjects" in guide.about["features"]:
-            findings += judging.judge_subjects(all_of, models.subjects[:, 4])
+        if "subjects" in guide.about["features"]:
+            can_compare = models.least_subject is not None  # in a collection that is large enough
+            sure = models.subjects[:, 4]
+            findings += judging.judge_subjects(all_of, sure, can_compare=can_compare)
         kept = [each for each in findings if each.specimen not in overlay.excluded]
         return Report(judging.order_findings(kept))
 

@@ -130,23 +130,25 @@ def judge_pictures(
     return found
 
 
-def judge_subjects(specimens: Sequence[Specimen], confidence: np.ndarray) -> list[Finding]:
-    """Return the pictures in which far less stands out than in the others.
+def judge_subjects(
+    specimens: Sequence[Specimen], confidence: np.ndarray, *, can_compare: bool
+) -> list[Finding]:
+    """Return the pictures in which nothing stands out, and those where far less does than usual.
 
-    What is usual is told by the upper half alone: the lower one may be full of empty pictures.
+    The latter where there are enough pictures to compare with. What is usual is told by the upper
+    half alone: the lower one may be full of empty pictures.
     """
-    middle, upper = np.quantile(confidence, [0.5, 0.75])
-    least = float(middle - MOST_BELOW * max(upper - middle, LEAST_SPREAD))
-    return [
-        Finding(
-            specimens[i].path,
-            "no subject",
-            "far less stands out in it than in the others",
-            _below(float(confidence[i]), least),
-            i,
-        )
-        for i in np.flatnonzero(confidence < least).tolist()
-    ]
+    least = 0.0
+    if can_compare:
+        middle, upper = np.quantile(confidence, [0.5, 0.75])
+        least = max(0.0, float(middle - MOST_BELOW * max(upper - middle, LEAST_SPREAD)))
+    found = []
+    for i in np.flatnonzero((confidence < least) | (confidence <= 0)).tolist():
+        told, sure = "far less stands out in it than in the others", _below(confidence[i], least)
+        if confidence[i] <= 0:
+            told, sure = "nothing stands out in it", 1.0
+        found.append(Finding(specimens[i].path, "no subject", told, sure, i))
+    return found
 
 
 def judge_kinds(

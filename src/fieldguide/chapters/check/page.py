@@ -55,7 +55,7 @@ _TITLES = {
     "no subject": (
         "Perhaps empty",
         ("picture that may be empty", "pictures that may be empty"),
-        "Pictures in which far less stands out from what is around it than in the others: "
+        "Pictures in which nothing stands out from what is around it, or far less than in others: "
         "look whether something is there.",
     ),
     "blurred": (

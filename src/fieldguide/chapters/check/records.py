@@ -8,7 +8,7 @@ problem         what it means                                       confidence
 ``label``       the held-out key and the neighbours doubt a label   that the label is wrong
 ``copy``        two pictures are one                                correlation of their detail
 ``unreadable``  a file could not be read                            1
-``no subject``  nothing stands out in a picture                     how far below the limit, 0 to 1
+``no subject``  nothing stands out in a picture, or too little      how far below the limit, 0 to 1
 ``blurred``     a picture has no fine detail                        how far below the limit, 0 to 1
 ``dark``        a picture has no bright pixel                       how far below the limit, 0 to 1
 ``tiny``        a picture has few pixels                            1

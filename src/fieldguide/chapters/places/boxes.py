@@ -108,15 +108,16 @@ def compare_boxes(
 ) -> Comparison:
     """Compare the subjects that were found with the boxes of the same pictures.
 
-    Pictures are matched by path, or by file name where that is unique; boxes by their name where
-    the boxes of others have that of a kind that was looked for, and all of them otherwise.
+    Pictures are matched by path, or by file name where that is unique. Compared are the boxes that
+    are named ``subject``, as in what this guide writes itself; else, where any has the name of a
+    kind that was looked for, those with the name of their picture's kind; else all of them.
     """
     by_path = {_plain(objects.path): objects for objects in truth}
     stems: dict[str, list[Objects]] = {}
     for objects in truth:
         stems.setdefault(Path(_plain(objects.path)).stem, []).append(objects)
     kinds = {each.located.kind for each in found if each.located is not None}
-    is_named = any(name in kinds for objects in truth for name in objects.names)
+    names = {name for objects in truth for name in objects.names}
     boxes, finds, scores = [], [], []
     for each in found:
         mine = by_path.get(_plain(each.path))
@@ -125,8 +126,12 @@ def compare_boxes(
             (mine,) = alike
         if mine is None:
             continue
-        kind = each.located.kind if is_named and each.located is not None else None
-        kept = [kind is None or name == kind for name in mine.names]
+        wanted = None
+        if SUBJECT in names:
+            wanted = SUBJECT
+        elif each.located is not None and not names.isdisjoint(kinds):
+            wanted = each.located.kind
+        kept = [wanted is None or name == wanted for name in mine.names]
         boxes.append(mine.boxes[np.array(kept, dtype=bool)])
         finds.append(each.whole[0])
         scores.append(each.whole[1])

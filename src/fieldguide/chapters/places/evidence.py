@@ -23,6 +23,7 @@ from scipy import ndimage
 
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
 from fieldguide.features import Look, Subject, outline_colours, sum_shares
+from fieldguide.features.looks import PLAIN
 from fieldguide.features.network import Network
 from fieldguide.guide.sighting import describe_subject
 from fieldguide.identify import Contrast
@@ -93,6 +94,7 @@ def share_margin(
     return Field(values, sharp, tuple(parts))
 
 
+<<<<<<< HEAD
 def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:
     """Find the subject's pixels, once for all fields of a picture."""
     height, width = fit_canvas(image.size)
@@ -105,6 +107,19 @@ def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:
 def outline_field(field: Field, canvas: Canvas) -> tuple[list[np.ndarray], list[float]]:
     """Return masks of the places that add most, inside the subject, and what each adds."""
     height, width = field.values.shape
+=======
+def outline_field(
+    field: Field, subject: Subject, image: Image.Image
+) -> tuple[list[np.ndarray], list[float]]:
+    """Return masks of the places that add most, inside the subject, and what each adds.
+
+    A picture of one colour has none: what its places add, they add by the borders of the map alone.
+    """
+    height, width = field.values.shape
+    small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
+    if np.ptp(small, axis=(0, 1)).max() <= PLAIN:
+        return [], []
+>>>>>>> f812243 (A picture of one colour has no places and is listed as empty in any collection; boxes that a guide wrote are compared by their subjects, and sheets of outlines can be drawn in ink)
     smooth = ndimage.gaussian_filter(field.sharp, SMOOTH * CANVAS_PX, mode="nearest")
     smooth = follow_edges(smooth, canvas.small, radius_px=_EDGE_PX, smoothness=_EDGE_SMOOTHNESS)
     inside = np.where(canvas.is_subject, smooth, 0.0)

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.problems.region_specimens import cover
 from benchmarks.problems.second_look import N_JOBS, load_objects, see, split
 from fieldguide.chapters.places.chapter import Located, Seen, lay_over, list_contrasts
-from fieldguide.chapters.places.evidence import fit_canvas, outline_subject
+from fieldguide.chapters.places.evidence import lay_canvas
 from fieldguide.datasets import load_specimens
 from fieldguide.features import FeatureStack
 from fieldguide.features.network import Network
@@ -127,9 +127,7 @@ def outline(
     name = str(key.predict(seen.row)[0])
     of_all, of_two = list_contrasts(key, seen.row, name)
     (located,) = lay_over(seen, [of_all if plates else of_two], key, stack, network)
-    height, width = fit_canvas(seen.image.size)
-    small = np.asarray(seen.image.resize((width, height)))
-    subject = trace_outlines(outline_subject(seen.looks.subject, small))
+    subject = trace_outlines(lay_canvas(seen.image, seen.looks.subject).is_subject)
     told = name if picture.split("/")[0] == name else f"{name}, wrongly"
     return Outlined(seen.image, located, subject, picture, [told.replace("_", " ")])
 

@@ -13,7 +13,9 @@ Four questions, each beside what there was before:
   plates show) and on new ones (for the kind that is named against the likeliest other); pointing
   (the strongest place of the key's own field on the bird), the share of its positive energy there;
   deletion: the part is blurred, and the margin falls by how much, beside a random part of the
-  subject of the same area (round, anywhere in the subject; or where the outline is not);
+  subject of the same area (round, anywhere in the subject; or where the outline is not). The margin
+  is that of the key, and for pictures that the key has learnt from also that of a key of the other
+  four fifths, which has not seen them: a key knows its own pictures by every part of them;
 - drawn specimens: the share of an outline inside the marks that were drawn, new pictures: of the
   kind against all others, as plates show it, and against the likeliest other; beside region
   selection on the same cells, each kind against 32 pictures of others;
@@ -42,6 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageFilter
 from scipy import ndimage
+from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problems.region_selection import interval
@@ -55,7 +58,12 @@ from fieldguide.errors import FieldguideWarning
 from fieldguide.features import FeatureStack, first_look, sum_shares
 from fieldguide.features.network import WHOLE, Network
 from fieldguide.guide import Guide
-from fieldguide.identify import OneVsAllClassifier, contrast_classes, contrast_others
+from fieldguide.identify import (
+    Contrast,
+    OneVsAllClassifier,
+    contrast_classes,
+    contrast_others,
+)
 from fieldguide.locate import RegionSelector
 from fieldguide.metrics import corloc
 
@@ -258,6 +266,7 @@ def judge_outlines(birds: Photographs) -> dict:
     network = Network()
     old, new = split(birds.target, N_TRAIN, 0)
     key = OneVsAllClassifier(n_jobs=N_JOBS).fit(birds.rows[old], birds.target[old])
+    unseen = hold_out(birds, old)
     rng = np.random.default_rng(1)
     figures: dict[str, list[dict]] = {}
     for name, rows in (("learnt", old), ("new", new)):
@@ -265,9 +274,16 @@ def judge_outlines(birds: Photographs) -> dict:
 
         def judge(i: int, name: str = name) -> dict:
             image = Image.open(birds.paths[i]).convert("RGB")
-            winner = int(birds.target[i]) if name == "learnt" else None
+            seen = see(image, birds.stack, network)
+            if name == "learnt":
+                kind = int(birds.target[i])
+                shown, judges = contrast_others(key, kind), [contrast_others(unseen[i], kind)]
+            else:
+                shown, judges = contrast_classes(key, seen.row), []
             assert birds.truth is not None
-            return judge_outline(image, birds, key, network, birds.truth[i], winner, int(i))
+            assert shown is not None
+            judges = [shown, *judges]
+            return judge_outline(seen, birds.stack, judges, network, birds.truth[i], int(i))
 
         def judge_some(first: int, told: np.ndarray = told, judge: Any = judge) -> list[dict]:
             some = told[first : first + N_TOGETHER]
@@ -276,25 +292,35 @@ def judge_outlines(birds: Photographs) -> dict:
         figures[name] = [
             figure
             for first in range(0, len(told), N_TOGETHER)
-            for figure in keep(f"outlines-{OUTLINES}-{name}-{first}", partial(judge_some, first))
+            for figure in keep(f"judged-{OUTLINES}-{name}-{first}", partial(judge_some, first))
         ]
     return figures
 
 
+def hold_out(birds: Photographs, old: np.ndarray) -> dict[int, OneVsAllClassifier]:
+    """Return, for each picture to learn from, a key of the other four fifths of them."""
+    X, y = birds.rows[old], birds.target[old]
+    keys: dict[int, OneVsAllClassifier] = {}
+    for known, rest in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        key = OneVsAllClassifier(probability=False, n_jobs=N_JOBS).fit(X[known], y[known])
+        keys |= dict.fromkeys(old[rest].tolist(), key)
+    return keys
+
+
 def judge_outline(
-    image: Image.Image,
-    birds: Photographs,
-    key: Any,
+    seen: Seen,
+    stack: FeatureStack,
+    judges: list[Contrast],
     network: Network,
     truth: np.ndarray,
-    winner: int | None,
     seed: int,
 ) -> dict:
-    """Return the figures of the outline of one photograph."""
-    seen = see(image, birds.stack, network)
-    contrast = contrast_classes(key, seen.row) if winner is None else contrast_others(key, winner)
-    assert contrast is not None
-    columns = birds.stack.split_columns(seen.row.shape[1])
+    """Return the figures of the outline of one photograph.
+
+    What the first function adds is outlined; all of them say how far their margin falls.
+    """
+    image, contrast = seen.image, judges[0]
+    columns = stack.split_columns(seen.row.shape[1])
     looks = seen.looks.as_parts() | {
         "deep": first_look(seen.first, network.find_area(WHOLE["whole"], *image.size))
     }
@@ -319,14 +345,14 @@ def judge_outline(
     }
     if outline.any():
         subject = canvas.is_subject | outline
-        before = contrast.evaluate(seen.row)
         n = int(outline.sum())
         others = subject & ~outline
         masks = [outline, draw_part(subject, n, seed)]
         masks.append(draw_part(others if others.sum() >= n else subject, n, seed))
-        seen_blurred = (see(blur(image, mask), birds.stack, network) for mask in masks)
-        falls = [before - contrast.evaluate(each.row) for each in seen_blurred]
-        found |= dict(zip(("fall", "fall_random", "fall_elsewhere"), falls, strict=True))
+        rows = [see(blur(image, mask), stack, network).row for mask in masks]
+        found["falls"] = [
+            [judge.evaluate(seen.row) - judge.evaluate(row) for row in rows] for judge in judges
+        ]
     return found
 
 
@@ -505,12 +531,13 @@ def table(result: dict) -> str:
                 np.mean([row["area"] for row in drawn]),
                 np.mean([not row["has_outline"] for row in rows]),
             ]
-            deleted = [row for row in rows if "fall" in row]
-            for key in ("fall", "fall_random", "fall_elsewhere"):
-                values.append(np.mean([row[key] for row in deleted]))
             shown = " | ".join(f"{value:.3f}" for value in values)
-            ratios = f"{values[-3] / values[-2]:.2f}; {values[-3] / values[-1]:.2f}"
-            lines.append(f"| {name} | {shown} | {ratios} ({len(deleted)} pictures) |")
+            falls = np.array([row["falls"] for row in rows if "falls" in row])
+            judges = ("", ", by a key that has not seen it")[: falls.shape[1]]
+            for judge, fall in zip(judges, falls.mean(axis=0), strict=True):
+                told = " | ".join(f"{value:.3f}" for value in fall)
+                ratios = f"{fall[0] / fall[1]:.2f}; {fall[0] / fall[2]:.2f}"
+                lines.append(f"| {name}{judge} | {shown} | {told} | {ratios} |")
         lines.append("")
     if "cost" in result:
         cost = {name: np.array(values) for name, values in result["cost"].items()}

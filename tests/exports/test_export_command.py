@@ -67,6 +67,8 @@ def test_the_metadata_says_what_the_files_are(small_guide, export):
     columns = [field["source"]["extract"]["column"] for field in said["recordSet"][0]["field"]]
     assert columns == ["file_name", *SpecimenRow._fields]
     assert {*json.loads(content.splitlines()[0])} == {*columns}
+    types = {field["name"]: field["dataType"] for field in said["recordSet"][0]["field"]}
+    assert types["date"] == "sc:DateTime"
 
 
 @pytest.mark.filterwarnings("ignore")  # of its own packages

@@ -62,6 +62,8 @@ def run_key(key, X):
         RelaxedHierarchyClassifier(search=Shortlist(4.0, max_classes=3)),
         AttentionTreeClassifier(),
         AttentionTreeClassifier(search=Shortlist(40.0)),
+        AttentionTreeClassifier(search=Shortlist(0.0)),
+        RelaxedHierarchyClassifier(search=Shortlist(0.0), rho=1.5),
     ],
     ids=repr,
 )

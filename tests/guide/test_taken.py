@@ -111,6 +111,17 @@ def test_a_file_of_the_same_size_and_other_content_is_measured(copies, decoded):
     assert guide.about["update"] == {"measured": 1, "kept": 23, "moved": 0, "gone": 1}
 
 
+@pytest.mark.filterwarnings("ignore")  # of its own packages
+def test_dates_are_read_by_mlcroissant(taken_guide, tmp_path):
+    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is heavy")
+    call("export", taken_guide.folder, tmp_path / "out", "--format", "croissant")
+    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "out/croissant.json"))
+    dates = [record["specimens/date"] for record in dataset.records("specimens")]
+    told = [specimen.date for specimen in taken_guide.specimens(range(24))]
+    assert told.count(None) == 1
+    assert [date and date.isoformat() for date in dates] == told
+
+
 def test_thumbnails_say_neither_when_nor_where(taken_guide):
     pictures = list((taken_guide.folder / "pictures").rglob("*.jpg"))
     assert len(pictures) == 24

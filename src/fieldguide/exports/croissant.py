@@ -104,7 +104,8 @@ def _describe_column(name: str, hint: Any) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"specimens/{name}",
         "name": name,
-        "dataType": _TYPES[plain],
+        # Readers take a column of this name for times, whatever it is said to be.
+        "dataType": "sc:DateTime" if name == "date" else _TYPES[plain],
         **repeated,
         "source": {"fileObject": {"@id": "metadata"}, "extract": {"column": name}},
     }

@@ -4,7 +4,7 @@ One-vs-all is a product and a softmax. A tree key with a shortlist is a search, 
 and maxima over its graph (:mod:`fieldguide.identify.search`). With D(v) the log-probability of the
 most probable path to v, and D* that of the best leaf,
 
-    asked(v)   = v is on the greedy way, or D(v) > D* − reach
+    asked(v)   = v is on the greedy way, or D(v) > D* − reach, or v is the best leaf
     score(k)   = b [a leaf of k was reached] − Σ_{v asked} v_v (z_v − m_vk)²
     listed(k)  = score(k) ≥ max score − tolerance, and among the best ``max_classes``
     answer     = the listed class with the largest one-vs-all function
@@ -148,8 +148,10 @@ def _add_search(to: Operators, graph: DecisionGraph, reach: float, logits: str) 
     least = to.add("Sub", top, to.constant(reach))
 
     def within(start: int, end: int) -> str:
-        is_near = to.cast(to.add("Greater", to.columns(best, start, end), least))
-        return to.add("Max", is_near, to.columns(greedy, start, end))
+        own = to.columns(best, start, end)
+        # The best leaf is reached even where the search follows nothing beside it.
+        is_near = to.add("Or", to.add("Greater", own, least), to.add("GreaterOrEqual", own, top))
+        return to.add("Max", to.cast(is_near), to.columns(greedy, start, end))
 
     return within(0, n_nodes), within(n_nodes, n_entries)
 

@@ -1,10 +1,12 @@
 """What is stored in a guide: its tree, kinds, words and specimens, with the owner's edits."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from PIL import Image
@@ -17,6 +19,7 @@ from fieldguide.guide.catalogue import Catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.edited import EditedCatalogue, Overlay
 from fieldguide.guide.edits.log import EditLog, Reading
+from fieldguide.guide.edits.records import Edit
 from fieldguide.guide.finding import Finder
 from fieldguide.guide.found_kinds import are_found
 from fieldguide.guide.key_choice import KEYS
@@ -81,13 +84,24 @@ class GuideContents:
     def refresh(self) -> None:
         """Show what the log of edits holds now; of this edition, whatever was built meanwhile."""
         self._log_stamp = self._log.stamp()
-        self._reading: Reading = self._log.read()
+        self._show(self._log.read())
+        self._models.reword(self.overlay.word_names, self.overlay.hidden_words)
+
+    def _show(self, reading: Reading) -> None:
+        """Lay what the log holds over the catalogue."""
+        self._reading = reading
         shown = ("branches", "kinds", "words", "sources", "couplets", "_kind_by_name", "_finder")
         for name in (*shown, "edits", "edited_catalogue", "_worded", "_report"):
             self.__dict__.pop(name, None)
         is_edited = bool(self._reading.active)
         self._catalogue = self.edited_catalogue if is_edited else self._plain
-        self._models.reword(self.overlay.word_names, self.overlay.hidden_words)
+
+    def with_edits(self, edits: Sequence[Edit]) -> Self:
+        """Return the guide as it would be with more edits, which are written nowhere."""
+        other, known = copy(self), self._reading
+        numbered = (replace(e, number=known.last + k) for k, e in enumerate(edits, start=1))
+        other._show(known._replace(edits=(*known.edits, *numbered)))
+        return other
 
     @cached_property
     def edited_catalogue(self) -> EditedCatalogue:

@@ -36,6 +36,31 @@ def test_what_is_exported_can_be_imported(edited, flat_guide, tmp_path, name):
     assert state(other) == state(edited)
 
 
+@pytest.mark.parametrize("name", ["edits.csv", "edits.jsonl"])
+def test_a_line_may_be_about_what_an_earlier_one_makes(edited, flat_guide, tmp_path, name):
+    edited.edits.add("kind", "disc/000000.png", "moon")
+    edited.edits.add("rename", "kind:disc", "ring")
+    edited.edits.add("note", "kind:ring", "once a disc")
+    edited.edits.add("merge", "kind:moon", "ring")
+    edited.edits.add("word", "disc/000001.png", "hollow")
+    edited.edits.add("word", "disc/000002.png", "not hollow")
+    edited.edits.export_file(tmp_path / name)
+    shutil.copytree(flat_guide.folder, tmp_path / "other")
+    other = Guide.open(tmp_path / "other")
+    assert len(other.edits.import_file(tmp_path / name)) == 6
+    assert state(other) == state(edited)
+
+
+def test_what_no_line_makes_is_refused_after_others_too(edited, tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "verb,target,value\nkind,0,moon\nnote,kind:moon,new\nnote,kind:sun,old\n"
+    )
+    with pytest.raises(EditError, match=r"Line 4 of .*'sun'"):
+        edited.edits.import_file(tmp_path / "a.csv")
+    assert len(edited.edits) == 0
+    assert [kind.name for kind in edited.kinds] == ["disc", "square", "stripe"]
+
+
 def test_a_file_written_by_hand(edited, tmp_path):
     (tmp_path / "a.csv").write_text(
         "\ufeffverb,target,value\nkind,disc/000000.png,square\n\nhide,branch:upright lines\n",

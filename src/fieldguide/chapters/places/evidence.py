@@ -94,32 +94,23 @@ def share_margin(
     return Field(values, sharp, tuple(parts))
 
 
-<<<<<<< HEAD
 def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:
-    """Find the subject's pixels, once for all fields of a picture."""
+    """Find the subject's pixels, once for all fields of a picture.
+
+    All are where it has no subject; none where it is of one colour, since what its places add they
+    add by the borders of the map alone.
+    """
     height, width = fit_canvas(image.size)
     small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
     if subject.confidence <= 0:
-        return Canvas(subject, small, np.ones((height, width), dtype=bool))
+        is_plain = np.ptp(small, axis=(0, 1)).max() <= PLAIN
+        return Canvas(subject, small, np.full((height, width), not is_plain))
     return Canvas(subject, small, outline_colours(small, subject.scores) > 0.5)
 
 
 def outline_field(field: Field, canvas: Canvas) -> tuple[list[np.ndarray], list[float]]:
     """Return masks of the places that add most, inside the subject, and what each adds."""
     height, width = field.values.shape
-=======
-def outline_field(
-    field: Field, subject: Subject, image: Image.Image
-) -> tuple[list[np.ndarray], list[float]]:
-    """Return masks of the places that add most, inside the subject, and what each adds.
-
-    A picture of one colour has none: what its places add, they add by the borders of the map alone.
-    """
-    height, width = field.values.shape
-    small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
-    if np.ptp(small, axis=(0, 1)).max() <= PLAIN:
-        return [], []
->>>>>>> f812243 (A picture of one colour has no places and is listed as empty in any collection; boxes that a guide wrote are compared by their subjects, and sheets of outlines can be drawn in ink)
     smooth = ndimage.gaussian_filter(field.sharp, SMOOTH * CANVAS_PX, mode="nearest")
     smooth = follow_edges(smooth, canvas.small, radius_px=_EDGE_PX, smoothness=_EDGE_SMOOTHNESS)
     inside = np.where(canvas.is_subject, smooth, 0.0)

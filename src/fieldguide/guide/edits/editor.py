@@ -127,8 +127,26 @@ class Edits:
         return self.add_all([Edit(UNDO, undoes=number)])[0]
 
     def import_file(self, path: str | os.PathLike[str]) -> list[Edit]:
-        """Make all edits of a file, or none: CSV or JSON lines; see ``docs/edits.md``."""
-        return self.add_all(read_edits(Path(path), self.draft))
+        """Make all edits of a file, or none: CSV or JSON lines; see ``docs/edits.md``.
+
+        A line may be about what an earlier one makes, such as a new kind.
+        """
+        editor, made = self, list[Edit]()
+
+        def draft(
+            verb: str, target: str | Target, value: str = "", *, note: str = "", said: str = ""
+        ) -> Edit:
+            nonlocal editor
+            given = {"note": note, "said": said}
+            try:
+                edit = editor.draft(verb, target, value, **given)
+            except EditError:  # of the guide without the earlier lines, which take time to lay over
+                editor = self._guide.with_edits(made).edits
+                edit = editor.draft(verb, target, value, **given)
+            made.append(edit)
+            return edit
+
+        return self.add_all(read_edits(Path(path), draft))
 
     def export_file(self, path: str | os.PathLike[str]) -> int:
         """Write the edits that hold to a file, as CSV if its name ends so; return how many."""

@@ -8,7 +8,8 @@ Caltech-101, half of each kind to learn from (split 0 of ``second_look``), 40 of
 ``--data`` drawn specimens, six of each kind to learn from, 40 new ones, with the share of their
 outline inside the marks that were drawn. The yellow box is the subject, the outline what tells the
 kind that is named from the likeliest other, as *identify* shows, or with ``--plates`` from all
-others, as plates do. The names of the pictures are printed in the order of the sheet.
+others, as plates do; a star says that the name is wrong. The names of the pictures are printed in
+the order of the sheet.
 
 ``docs/grades/`` holds the grades that were given; the photographs are not ours to show. A sheet
 whose name ends in ``.svg`` has no pixel of them: the frame of each, the pixels of its subject in
@@ -77,7 +78,7 @@ def main() -> None:
     if given.out.suffix == ".svg":
         given.out.write_text(draw_ink(outlined, tile), encoding="utf-8")
     else:
-        draw_pictures(outlined, tile).save(given.out)
+        draw_pictures(outlined, tile).save(given.out, quality=70)
 
 
 def outline_photographs(folder: Path, seed: int, *, plates: bool) -> Iterator[Outlined]:
@@ -128,7 +129,7 @@ def outline(
     of_all, of_two = list_contrasts(key, seen.row, name)
     (located,) = lay_over(seen, [of_all if plates else of_two], key, stack, network)
     subject = trace_outlines(lay_canvas(seen.image, seen.looks.subject).is_subject)
-    told = name if picture.split("/")[0] == name else f"{name}, wrongly"
+    told = name if picture.split("/")[0] == name else f"{name}*"
     return Outlined(seen.image, located, subject, picture, [told.replace("_", " ")])
 
 

@@ -34,7 +34,7 @@ from fieldguide.guide.trees import grow_tree
 from fieldguide.metrics import ancestor_matrix
 
 N_BRANCHES, N_PICTURES, TILE_PX, LINE_PX = 60, 12, 110, 26
-N_PER_SHEET = 8
+N_PER_SHEET = 10
 
 
 class NamedTree(NamedTuple):

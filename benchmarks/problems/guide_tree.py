@@ -7,7 +7,9 @@ third and fourth with as many parts as the Attribute Tree Process has nodes (HDB
 itself).
 
 - log-likelihood: of the words of held-out halves, per word, by one judge: each part has the rates
-  of its training rows (with 1 row that has the rates of all) and its share of them as a weight;
+  of its training rows (with 1 row that has the rates of all) and its share of them as a weight.
+  Words are probabilities, as guides have them, or cut at ½: all methods learn from the same, and
+  are judged by the same;
 - purity: against the kinds, which no method has seen, at the same number of parts;
 - named by the same rules: trees of whole collections as a guide grows them, with rivals in place
   of the Attribute Tree Process, their number of parts chosen so that as many branches with
@@ -118,7 +120,7 @@ def judge_set(
     rows: list[dict[str, Any]] = [
         {
             "data": name,
-            "method": method,
+            "method": method,  # with the words that it learnt from
             **{what: interval(np.array(values)) for what, values in cell.items()},
         }
         for method, cell in found.items()
@@ -138,32 +140,42 @@ def _keep(cells: Path | None, name: str, compute: Callable[[], dict[str, Any]]) 
 def judge_half(evidence: Evidence, y: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
     """Judge parts of a half of the specimens by every method, by the other half and by kinds."""
     n = len(y)
-    A = np.nan_to_num(evidence.joined) >= 0.5
     order = np.random.default_rng(seed).permutation(n)
     old, new = order[: n // 2], order[n // 2 :]
     some = evidence.take(old, np.arange(len(evidence.names)))
-    start = cluster(some, 3)
-    begun, depth = (start.parent, start.labels), int(start.depth.max())
+    shown = cluster(some, 3)
+    start, depth = (shown.parent, shown.labels), int(shown.depth.max())
+    found = {}
+    for words, A in (
+        ("probabilities", evidence.joined),
+        ("cut at ½", (np.nan_to_num(evidence.joined) >= 0.5).astype(float)),
+    ):
+        for method, labels in part_half(A[old], start, depth, seed).items():
+            found[f"{words}, {method}"] = {
+                "parts": len(np.unique(labels)),
+                "log_likelihood": judge_words(labels, A[old], A[new]),
+                "purity": purity(labels, y[old]),
+            }
+    return found
+
+
+def part_half(
+    A: np.ndarray, start: tuple[np.ndarray, np.ndarray], depth: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Return the parts of rows by every method."""
     fitted, flat = (
-        make_model(method, len(old), depth, seed, N_JOBS).fit(some.joined, start=begun)
+        make_model(method, len(A), depth, seed, N_JOBS).fit(A, start=start)
         for method in ("attribute", "bernoulli")
     )
-    placed = fitted.predict(some.joined)
+    placed = fitted.predict(A)
     n_parts = len(np.unique(placed))
-    rivals = {
-        "Attribute Tree Process": placed,
-        "FBLM": flat.predict(some.joined),
-        "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(A[old].astype(float)).labels_,
-        "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(A[old]),
-        "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="hamming", copy=True).fit_predict(A[old]),
-    }
+    filled = np.where(np.isnan(A), fitted.base_rates_, A)
     return {
-        method: {
-            "parts": len(np.unique(labels)),
-            "log_likelihood": judge_words(labels, A[old], A[new]),
-            "purity": purity(labels, y[old]),
-        }
-        for method, labels in rivals.items()
+        "Attribute Tree Process": placed,
+        "FBLM": flat.predict(A),
+        "Ward": AgglomerativeTree("ward", n_leaves=n_parts).fit(filled).labels_,
+        "k-means": KMeans(n_parts, n_init=4, random_state=seed).fit_predict(filled),
+        "HDBSCAN": HDBSCAN(min_cluster_size=5, metric="manhattan", copy=True).fit_predict(filled),
     }
 
 
@@ -185,14 +197,20 @@ def judge_grown(
 
 
 def judge_words(labels: np.ndarray, old: np.ndarray, new: np.ndarray) -> float:
-    """Return the mean log-likelihood per word of new rows under parts of old ones."""
-    base = (old.sum(axis=0) + 0.5) / (len(old) + 1)
+    """Return the mean log-likelihood per word of new rows under parts of old ones.
+
+    A word that is probable with s is there with s and not there with 1 − s; one that is not known
+    says nothing.
+    """
+    is_known = ~np.isnan(old)
+    shown = np.where(is_known, old, 0)
+    base = (shown.sum(axis=0) + 0.5) / (is_known.sum(axis=0) + 1)
     log_p = []
     for part in np.unique(labels):
-        rows = old[labels == part]
-        rates = (rows.sum(axis=0) + base) / (len(rows) + 1)
-        said = new @ np.log(rates) + (~new) @ np.log1p(-rates)
-        log_p.append(said + np.log(len(rows) / len(old)))
+        own = labels == part
+        rates = (shown[own].sum(axis=0) + base) / (is_known[own].sum(axis=0) + 1)
+        said = np.nansum(np.log(new * rates + (1 - new) * (1 - rates)), axis=1)
+        log_p.append(said + np.log(own.mean()))
     return float(logsumexp(log_p, axis=0).mean() / old.shape[1])
 
 
@@ -240,7 +258,7 @@ def _judge_names(grown: GrownTree, kinds: list[str]) -> str:
 
 def table(result: dict) -> str:
     lines = [
-        "| data | method | parts | log-likelihood per word, held out | purity |",
+        "| data | words, method | parts | log-likelihood per word, held out | purity |",
         "|---|---|---|---|---|",
     ]
     for row in result["rows"]:

@@ -242,6 +242,12 @@ def test_long_pictures_take_no_more_memory(tmp_path):
         ({"image_mean": [1, 2, 10**400]}, "'image_mean' in .* it must be three numbers"),
         ({"image_std": [1, 0, 1]}, "'image_std' in .* all three must be above 0"),
         ({"rescale_factor": 0}, "'rescale_factor' in .* above 0"),
+        (
+            {"image_processor_type": "ConvNextImageProcessor", "size": {"longest_edge": 32}},
+            "'size' in .* it must be a whole number from 1 to 4096",
+        ),
+        ({f"do_{'x' * 10_000}": 1}, "'do_xxx.{74}' in .* which is not understood"),
+        ({"fieldguide": {"output": "x" * 10_000}}, "an output called 'x{80}' of one row"),
         ({"do_normalize": "yes"}, "'do_normalize' in .* true or false"),
         ({"image_processor_type": "Odd", "resample": None}, "'resample' in .* is null, which"),
         ({"fieldguide": {"pooling": "max"}}, "'pooling' in '.*', fieldguide is \"max\""),

@@ -1,7 +1,9 @@
 """Fuzzers of single files: pictures, tables, matrices, networks, weights, saved models."""
 
 import io
+import json
 import random
+import warnings
 from collections import OrderedDict
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from fieldguide.errors import CollectionError, EmbedderError, GuideError, Unread
 from fieldguide.features._weights import _MAGIC, read_tensors
 from fieldguide.features.network import Network
 from fieldguide.guide import folder as guide_files
-from tests.fuzz.harm import harm_bytes
+from tests.fuzz.harm import harm_bytes, harm_json
 from tests.fuzz.runner import Fuzzer
 
 # -- pictures -----------------------------------------------------------------------------------
@@ -240,6 +242,66 @@ ONNX = Fuzzer(
     attempt_network,
     (EmbedderError,),
 )
+
+# What may lie beside a network and says how pictures are shown to it.
+_SAID: list[tuple[str, dict]] = [
+    (
+        "preprocessor_config.json",
+        {
+            **{"do_resize": True, "do_center_crop": True, "do_rescale": True, "do_normalize": True},
+            **{"image_processor_type": "CLIPImageProcessor", "resample": 3},
+            **{"size": {"shortest_edge": 9}, "crop_size": {"height": 8, "width": 8}},
+            **{"image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.2]},
+            **{"rescale_factor": 1 / 255, "fieldguide": {"output": "embedding"}},
+        },
+    ),
+    (
+        "preprocessor_config.json",
+        {"image_processor_type": "ConvNextImageProcessor", "size": 8, "crop_pct": 0.9},
+    ),
+    ("processor_config.json", {"image_processor": {"size": {"height": 8, "width": 8}}}),
+    (
+        "open_clip_config.json",
+        {
+            "model_cfg": {"vision_cfg": {"image_size": 8}},
+            "preprocess_cfg": {
+                **{"mode": "RGB", "resize_mode": "squash", "interpolation": "bicubic"},
+                **{"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "size": [8, 8]},
+            },
+        },
+    ),
+]
+_KNOWN = {"vision_config": {"patch_size": 4}, "patch_size": 4, "id2label": {"0": "tench"}}
+
+
+def attempt_said(state: object, seed: int) -> bool:
+    folder, picture = state
+    rng = random.Random(seed)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    name, said = rng.choice(_SAID)
+    known = json.dumps(_KNOWN).encode()
+    if rng.random() < 0.2:
+        (folder / "config.json").write_bytes(harm_json(known.decode(), rng))
+    (folder / name).write_bytes(harm_json(json.dumps(said), rng))
+    network = Network(folder / "m.onnx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = network.see([picture])
+    assert np.isfinite(found.embedding).all()
+    return True
+
+
+def prepare_said(work: Path, guides: dict[str, Path]) -> object:
+    folder = work / "said"
+    folder.mkdir(exist_ok=True)
+    (folder / "m.onnx").write_bytes(make_network().SerializeToString())
+    return folder, Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (24, 32, 3), dtype=np.uint8)
+    )
+
+
+SAID = Fuzzer("said", prepare_said, attempt_said, (EmbedderError,))
 
 # -- weights ------------------------------------------------------------------------------------
 

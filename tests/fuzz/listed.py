@@ -1,13 +1,13 @@
 """Every fuzzer by its name."""
 
-from tests.fuzz.files import IMAGES, MATRIX, ONNX, SIDECAR, STATES, WEIGHTS
+from tests.fuzz.files import IMAGES, MATRIX, ONNX, SAID, SIDECAR, STATES, WEIGHTS
 from tests.fuzz.guides import CATALOGUE, EDITS, FEATURES, INFO, JOURNAL, MODELS, WORDED
 from tests.fuzz.requests import QUERIES, UPLOADS
 
 FUZZERS = {
     fuzzer.name: fuzzer
     for fuzzer in (
-        *(IMAGES, SIDECAR, MATRIX, ONNX, WEIGHTS, STATES),
+        *(IMAGES, SIDECAR, MATRIX, ONNX, SAID, WEIGHTS, STATES),
         *(INFO, CATALOGUE, FEATURES, MODELS, WORDED, EDITS, JOURNAL),
         *(QUERIES, UPLOADS),
     )

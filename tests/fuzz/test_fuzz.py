@@ -13,7 +13,15 @@ from tests.fuzz.runner import Fuzzer, run
 
 # So that each takes about a second of the processor.
 CASES = {
-    **{"images": 1500, "sidecar": 300, "npy": 400, "onnx": 150, "weights": 3000, "states": 60},
+    **{
+        "images": 1500,
+        "sidecar": 300,
+        "npy": 400,
+        "onnx": 150,
+        "said": 100,
+        "weights": 3000,
+        "states": 60,
+    },
     **{
         "info": 60,
         "catalogue": 40,

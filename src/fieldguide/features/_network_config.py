@@ -158,7 +158,7 @@ class _Says:
     def refuse(self, key: str, value: Any, allowed: str) -> NoReturn:
         """Refuse what is not understood."""
         raise EmbedderError(
-            f"{key!r} in {self.name} is {_short(value)}, which is not understood: {allowed}; "
+            f"{key[:80]!r} in {self.name} is {_short(value)}, which is not understood: {allowed}; "
             "correct the file, or export the network again."
         )
 
@@ -243,7 +243,8 @@ def _find_kind(content: Mapping[str, Any]) -> str:
 
 def _read_convnext(says: _Says, size: Any) -> tuple[bool, int, int]:
     """Return whether pictures are squashed, to which size they are scaled, and the size shown."""
-    shorter = size["shortest_edge"] if isinstance(size, Mapping) and len(size) == 1 else size
+    is_edge = isinstance(size, Mapping) and set(size) == {"shortest_edge"}
+    shorter = size["shortest_edge"] if is_edge else size
     size_px, share = says.side("size", shorter), says.content.get("crop_pct", 0.875)
     if size_px >= _WARPED_FROM:
         return True, size_px, size_px

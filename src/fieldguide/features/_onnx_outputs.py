@@ -89,7 +89,7 @@ def read_outputs(
     output = told.output or _find_pooled(told.pooling, preferred, tokens, map_name)
     if output not in outputs or output not in preferred:
         found = "; ".join(f"{name} {list(each.shape)}" for name, each in outputs.items())
-        asked = f" called {told.output!r}" if told.output else ""
+        asked = f" called {told.output[:80]!r}" if told.output else ""
         asked += f" for the pooling {told.pooling!r}" if told.pooling else ""
         raise EmbedderError(
             f"The network {network} must give an output{asked} of one row, or of one token for "

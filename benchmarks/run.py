@@ -81,6 +81,7 @@ PROBLEMS = (
     "walks",
     "label_noise",
     "near_copies",
+    "graphics",
 )
 
 

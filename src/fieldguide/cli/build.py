@@ -130,6 +130,13 @@ def build(
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Where the network runs: 'cpu', 'cuda' (a graphics processor; needs the extra "
+            "gpu), or 'auto'."
+        ),
+    ] = "cpu",
     max_megapixels: Annotated[
         float, typer.Option(help="Larger pictures are listed as unreadable.")
     ] = 80,
@@ -172,6 +179,7 @@ def build(
             embedder=embedder,
             seed=seed,
             n_jobs=jobs,
+            device=device,
         )
     if as_json:
         say_json({**guide.about, "guide": str(out), "summary": guide.summary})

@@ -73,6 +73,8 @@ class OwnNetwork:
         Outputs that may be weight and bias of the last layer.
     about : str
         One sentence that says how pictures are shown to it and what is read.
+    graph : bytes
+        What the session was opened with.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,7 +82,8 @@ class OwnNetwork:
         self.name = f"{path.name} ({_digest(graph, told)})"
         self._file, self._told = str(path), told
         model = _load_tower(graph, repr(self._file))
-        self.session = open_session(graph if model is None else model.SerializeToString(), path)
+        self.graph = graph if model is None else model.SerializeToString()
+        self.session = open_session(self.graph, path)
         self.input = _check_input(self.session.get_inputs(), self._file)
         self.preparation = _choose_preparation(told, self.input, self._file)
         blank = np.zeros((1, *[self.preparation.size_px] * 2, 3), dtype=np.uint8)
@@ -149,7 +152,7 @@ class OwnNetwork:
                 self.cells, self.is_mean = self._try_map(output, n_before, is_free=is_free)
             except Exception:  # what onnxruntime raises is a matter of the file
                 continue
-            self.head_names = head
+            self.head_names, self.graph = head, extended
             return
         self.session = plain
 

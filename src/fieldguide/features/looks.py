@@ -20,7 +20,7 @@ therefore exact (:meth:`Look.share_out`).
 The subject is found by a :class:`~fieldguide.features.subject_finder.SubjectFinder`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,17 +147,60 @@ def look_closer(
     EmbedderError
         For a network without a map.
     """
-    cells = picture_cells(image, network)
+    return look_closer_all([image], network, finder, basis)[0]
+
+
+def look_closer_all(
+    images: Sequence[Image.Image],
+    network: Network,
+    finder: SubjectFinder,
+    basis: np.ndarray | None = None,
+) -> list[Looks]:
+    """Return the same of several pictures, as many at once as the network is best shown."""
+    maps = _see_in_groups(
+        [cut_whole(image, network) for image in images], network.n_at_once, network.map
+    )
+    subjects = [_find(*each, finder) for each in zip(images, maps, strict=True)]
+    size_px = network.fit_square(CLOSER_FINER)
+    squares = [
+        find_closer_square(subject.box, image.size)
+        for subject, image in zip(subjects, images, strict=True)
+    ]
+    pixels = [
+        crop_square(image, *square, size_px) for image, square in zip(images, squares, strict=True)
+    ]
+    closer: list[Outputs] = []
+    for first in range(0, len(pixels), network.n_at_once):
+        batch = np.stack(pixels[first : first + network.n_at_once])
+        closer += network.run(batch, cells=True).split()
+    areas = [_find_share(*each) for each in zip(images, squares, strict=True)]
+    parts = zip(maps, subjects, closer, areas, strict=True)
+    return [Looks(*part, basis) for part in parts]
+
+
+def _find_share(image: Image.Image, square: tuple[float, float, float]) -> Box:
+    (left, top, side), (width, height) = square, image.size
+    return left / width, top / height, (left + side) / width, (top + side) / height
+
+
+def _see_in_groups(
+    pixels: Sequence[np.ndarray], n_at_once: int, see: Callable[[np.ndarray], np.ndarray]
+) -> list[np.ndarray]:
+    """Return what ``see`` says of each picture, shown together with others of its shape."""
+    found: dict[int, np.ndarray] = {}
+    for shape in {picture.shape for picture in pixels}:
+        places = [i for i, picture in enumerate(pixels) if picture.shape == shape]
+        for first in range(0, len(places), n_at_once):
+            some = places[first : first + n_at_once]
+            found.update(zip(some, see(np.stack([pixels[i] for i in some])), strict=True))
+    return [found[i] for i in range(len(pixels))]
+
+
+def _find(image: Image.Image, cells: np.ndarray, finder: SubjectFinder) -> Subject:
     # A network sees the border of a picture of one colour; a person sees nothing.
     lowest, highest = np.reshape(image.getextrema(), (-1, 2)).T
     is_plain = (highest - lowest).max() <= PLAIN
-    subject = no_subject(*cells.shape[:2]) if is_plain else finder.find(cells)
-    left, top, side = find_closer_square(subject.box, image.size)
-    size_px = network.fit_square(CLOSER_FINER)
-    outputs = network.run(crop_square(image, left, top, side, size_px)[None], cells=True)
-    width, height = image.size
-    area = (left / width, top / height, (left + side) / width, (top + side) / height)
-    return Looks(cells, subject, outputs, area, basis)
+    return no_subject(*cells.shape[:2]) if is_plain else finder.find(cells)
 
 
 def first_look(outputs: Outputs, area: Box) -> Look:
@@ -236,9 +279,13 @@ def picture_cells(image: Any, network: Network) -> np.ndarray:
     """
     if not isinstance(image, Image.Image):
         image = Image.fromarray(np.asarray(image))
+    return network.map(cut_whole(image, network)[None])[0]
+
+
+def cut_whole(image: Image.Image, network: Network) -> np.ndarray:
+    """Return a whole picture as it is shown to the network for a map of it, uint8."""
     size = network.fit_map(image.size, FINER)
-    pixels = np.asarray(image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
-    return network.map(pixels[None])[0]
+    return np.asarray(image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
 
 
 def find_closer_square(box: Box, size: tuple[int, int]) -> tuple[float, float, float]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from fieldguide._device import find_device
 from fieldguide._files import cache_folder, write_bytes
 from fieldguide.errors import EmbedderError
 from fieldguide.features import _efficientnet, _efficientnet_trace
@@ -23,6 +24,7 @@ from fieldguide.features._onnx_outputs import N_CLASSES as N_CLASSES
 from fieldguide.features._own_network import OwnNetwork, open_session
 from fieldguide.features._preparation import Box as Box
 from fieldguide.features._preparation import Preparation
+from fieldguide.features._torch_session import open_on_device
 
 WHOLE: dict[str, Box] = {"whole": (0.0, 0.0, 1.0, 1.0)}
 # "Features in Concert" names the six windows but prints no coordinates: ours cover 0.6 of each
@@ -36,6 +38,7 @@ SIX: dict[str, Box] = {
     "bottom-right": (0.4, 0.4, 1.0, 1.0),
 }
 WINDOWS = {"whole": WHOLE, "six": SIX}
+N_ON_DEVICE = 128  # pictures at once; measured on an H200 with 16 cores, beside 32
 
 
 class Outputs(NamedTuple):
@@ -46,6 +49,18 @@ class Outputs(NamedTuple):
     cells: np.ndarray | None = None  # (n, rows, columns, channels) float32, where asked for
     # (n, channels, 2 rows, 2 columns) float32, with the cells: the map that they are led back to
     finer: np.ndarray | None = None
+
+    def split(self) -> "list[Outputs]":
+        """Return what is said of each picture, as batches of one."""
+
+        def take(values: np.ndarray | None, i: int) -> np.ndarray | None:
+            return None if values is None else values[i : i + 1]
+
+        rest = (self.logits, self.cells, self.finer)
+        return [
+            Outputs(self.embedding[i : i + 1], *(take(each, i) for each in rest))
+            for i in range(len(self.embedding))
+        ]
 
 
 class Network:
@@ -58,10 +73,15 @@ class Network:
         beside it, such as ``preprocessor_config.json``, says how pictures are shown to it, and
         ImageNet's convention holds where nothing does; see ``docs/features.md``. The built-in
         network when None.
+    device : {"cpu", "auto", "cuda"}
+        Where it runs; a graphics processor is reached through torch (extra ``gpu``), or through
+        onnxruntime's own provider where that is installed. Answers agree to about five digits.
 
     Attributes
     ----------
     name : str
+    n_at_once : int
+        Pictures of one size that are worth showing to it at once.
     about : str
         One sentence: how pictures are shown to it, and what is read of it.
     size_px : int
@@ -81,7 +101,9 @@ class Network:
         is between them: it reads any other mean of cells too.
     """
 
-    def __init__(self, embedder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self, embedder: str | os.PathLike[str] | None = None, *, device: str = "cpu"
+    ) -> None:
         if not isinstance(embedder, str | os.PathLike | None):
             raise EmbedderError(f"embedder must be the path of an ONNX file; got {embedder!r}.")
         self._head: Sequence[str]
@@ -107,6 +129,21 @@ class Network:
             self.stride_px = None if cells is None else cells.stride_px
             self.map_px = None if cells is None else cells.only_px
         self.size_px = self._preparation.size_px
+        self.n_at_once = 1
+        if find_device(type(self).__name__, device) != "cpu":
+            self._move()
+
+    def _move(self) -> None:
+        """Run on a graphics processor from now on, if the graph can be run there."""
+        graph = builtin_graph() if self._own is None else self._own.graph
+        session = open_on_device(graph, self.name)
+        if session is None:
+            return
+        self.n_at_once = N_ON_DEVICE
+        if self._own is None:
+            self._session = session
+        else:
+            self._own.session = session
 
     def see(
         self,

@@ -51,7 +51,7 @@ from fieldguide.features.looks import (
     SECOND,
     Looks,
     find_directions,
-    look_closer,
+    look_closer_all,
     picture_cells,
 )
 from fieldguide.features.looks import QUARTERS as QUARTERS
@@ -285,10 +285,15 @@ class FeatureStack(ImageTransformer):
 
     def look_closer(self, image: Image.Image, network: Network) -> Looks | None:
         """Return the second look at a picture; None for a stack without one."""
+        looks = self.look_closer_all([image], network)
+        return looks[0] if looks else None
+
+    def look_closer_all(self, images: Sequence[Image.Image], network: Network) -> list[Looks]:
+        """Return the second look at each picture; none for a stack without one."""
         check_is_fitted(self)
         if self.finder_ is None:
-            return None
-        return look_closer(image, network, self.finder_, self.basis_)
+            return []
+        return look_closer_all(images, network, self.finder_, self.basis_)
 
     def split_columns(self, n_columns: int) -> dict[str, slice]:
         """Return the columns of each part, of a row of ``n_columns``."""
@@ -313,10 +318,7 @@ class FeatureStack(ImageTransformer):
         return len(self.finder_.mean_)
 
     def _look(self, images: Sequence[Image.Image], network: Network | None) -> list[Looks]:
-        if network is None:
-            return []
-        looks = (self.look_closer(image, network) for image in images)
-        return [look for look in looks if look is not None]
+        return [] if network is None else self.look_closer_all(images, network)
 
     def _read_maps(self, sources: Sequence[tuple[int, Any]], network: Network) -> list[np.ndarray]:
         """Return the maps of a few of the pictures, evenly taken."""

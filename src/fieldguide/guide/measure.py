@@ -61,7 +61,8 @@ def measure_images(
     Thumbnails go to the shelf, named by the digest of the image's content. A file that could not
     be read for a reason of the moment has an empty stamp.
     """
-    batches = [indices[i : i + BATCH_SIZE] for i in range(0, len(indices), BATCH_SIZE)]
+    size = max(BATCH_SIZE, network.n_at_once)
+    batches = [indices[i : i + size] for i in range(0, len(indices), size)]
     yield from map_in_order(
         lambda batch: _measure_batch(collection, batch, network, shelf), batches, n_jobs=n_jobs
     )

@@ -249,12 +249,12 @@ def measure_rows(
         and any(earlier.feature(name, _file(table.records[i])) is None for name in needed)
     ]
     n, n_done = len(ids), len(ids) - len(todo)
-    batches = [todo[i : i + BATCH_SIZE] for i in range(0, len(todo), BATCH_SIZE)]
+    size = max(BATCH_SIZE, work.network.n_at_once)
+    batches = [todo[i : i + size] for i in range(0, len(todo), size)]
 
     def describe(batch: list[int]) -> list[tuple[str, bytes]]:
         images = [_read(work, i) for i in batch]
-        seen = (stack.look_closer(image, work.network) for image in images)
-        looks = [look for look in seen if look is not None]
+        looks = stack.look_closer_all(images, work.network)
         rows = stack.describe(images, np.asarray(table.features["embedding"][batch]), looks)
         found = [rows]
         if looks:

@@ -27,6 +27,7 @@ class Settings:
     seed: int = 0
     embedder: str | None = None
     n_jobs: int = -1
+    device: str = "cpu"
     title: str | None = None
     features: str = "auto"
     key: str = "auto"
@@ -104,7 +105,7 @@ def open_workspace(
     """Open the folder of a guide to build into; what the block wrote is published at its end."""
     out.mkdir(parents=True, exist_ok=True)
     progress("opening the network", 0, 1)
-    network = Network(settings.embedder)
+    network = Network(settings.embedder, device=settings.device)
     measured = name_measuring(network.name, collection.max_pixels)
     with explained_faults(out), Journal(out, measured) as journal:
         draft = Draft(out, journal)

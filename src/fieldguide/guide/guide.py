@@ -116,7 +116,7 @@ class Guide(GuideContents):
             What specimens are compared by: "auto", or one or more of deep, closer, peaks,
             subject, quarters, words, hog, gist, texture, color joined by ``+``, where looks stands
             for the first five; see :class:`~fieldguide.features.FeatureStack`. "auto" is looks,
-            unless deep names as many specimens of a sample rightly, or others clearly more.
+            unless deep names more specimens of a sample rightly, or others clearly more.
         key : str
             How new specimens are named: "auto", the cheapest of one-vs-all, relaxed hierarchy and
             attention tree that is about as good on held-out specimens; or "ova", "ovo", "relaxed",

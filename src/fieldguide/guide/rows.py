@@ -189,7 +189,7 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         looks = _judge(X, y)
         cost = _COST if work.network.map_px is None else _COST_OF_ONE_SIZE
         sentence += f", both looks, which take the network {cost} times the work, {looks:.0%}"
-        if looks >= accuracy:
+        if looks >= accuracy:  # a tie keeps both, which say where the subject is
             best, accuracy = (LOOKS, stack), looks
     else:
         sentence += " (it has no map of places, so there is no second look)"

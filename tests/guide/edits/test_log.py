@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.children import SERVER
 
 from fieldguide.errors import EditError, GuideError
 from fieldguide.guide.edits import FILE_NAME, VERBS, Edit, EditLog, Target
@@ -126,17 +125,21 @@ def test_a_damaged_line_is_told_of_and_kept(tmp_path, line, fault):
     assert line in log.path.read_bytes()
 
 
+def append_notes(folder, name):
+    log = EditLog(folder)
+    for k in range(60):
+        log.append([Edit("note", Target("guide"), f"{name} {k} " + "x" * 1000)])
+
+
 def test_two_processes_at_once_lose_nothing(tmp_path):
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from fieldguide.guide.edits import Edit, EditLog, Target\n"
-        "log = EditLog(Path(sys.argv[1]))\n"
-        "for k in range(60):\n"
-        "    log.append([Edit('note', Target('guide'), f'{sys.argv[2]} {k} ' + 'x' * 1000)])\n"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    editors = [subprocess.Popen([*command, name]) for name in ("one", "two")]
-    assert [editor.wait(60) for editor in editors] == [0, 0]
+    editors = [
+        SERVER.Process(target=append_notes, args=(tmp_path, name)) for name in ("one", "two")
+    ]
+    for editor in editors:
+        editor.start()
+    for editor in editors:
+        editor.join(60)
+    assert [editor.exitcode for editor in editors] == [0, 0]
     read = EditLog(tmp_path).read()
     assert read.faults == ()
     assert [e.number for e in read.edits] == list(range(1, 121))

@@ -9,6 +9,14 @@ from hypothesis import settings
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from tests.site.browsing import (  # noqa: F401  (a browser of a worker has one place)
+    browser,
+    find,
+    live,
+    live_keyed,
+    open_page,
+    site,
+)
 from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages share)
     bare_guide,
     empty_guide,

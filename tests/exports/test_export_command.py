@@ -11,7 +11,6 @@ from fieldguide.exports import FORMATS
 from fieldguide.exports.specimen_rows import SpecimenRow
 from fieldguide.site.chapter_pages import list_sheets
 from tests.cli.commands import call, check_refusal
-from tests.site.browsing import browser  # noqa: F401  (a fixture)
 
 
 def test_the_pages_are_the_default(small_guide, tmp_path):
@@ -85,7 +84,7 @@ def test_it_is_read_by_mlcroissant(small_guide, export):
     ]
 
 
-def count_pages(browser, address):  # noqa: F811
+def count_pages(browser, address):
     page = browser.new_page()
     page.goto(address)
     data = page.pdf(format="A4")
@@ -120,7 +119,7 @@ def test_a_book_needs_kinds(plain_guide, export):
 
 
 @pytest.mark.browser
-def test_a_plate_is_a_page(guide, export, browser):  # noqa: F811
+def test_a_plate_is_a_page(guide, export, browser):
     path = export(guide, "book")
     n_pages = count_pages(browser, path.as_uri())
     # A cover, at most four pages of key, and two of index.
@@ -128,7 +127,7 @@ def test_a_plate_is_a_page(guide, export, browser):  # noqa: F811
 
 
 @pytest.mark.browser
-def test_the_page_of_a_kind_prints_on_two_sheets(guide, browser, tmp_path):  # noqa: F811
+def test_the_page_of_a_kind_prints_on_two_sheets(guide, browser, tmp_path):
     first = guide.export_site(tmp_path / "site")
     slugs = [kind.slug for kind in guide.kinds[:4]]
     pages = [count_pages(browser, (first.parent / f"kind/{s}.html").as_uri()) for s in slugs]

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
@@ -117,7 +118,8 @@ def call(app, method: str, target: str, headers: list, body: list[bytes]) -> tup
         "server": ("127.0.0.1", 8000),
         "client": ("127.0.0.1", 9),
     }
-    asyncio.run(app(scope, receive, send))
+    with ThreadPoolExecutor(1) as thread:  # a browser may have a loop in this one
+        thread.submit(asyncio.run, app(scope, receive, send)).result()
     statuses = [m["status"] for m in sent if m["type"] == "http.response.start"]
     answer = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
     return (statuses[0] if statuses else 0), answer

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.site.browsing import browser, open_page  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,9 @@ def in_browser(test):
     return test
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
+    """One for all tests of a worker; from then on its thread has a loop of asyncio."""
     playwright = pytest.importorskip("playwright.sync_api").sync_playwright().start()
     browser = playwright.chromium.launch(
         executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]

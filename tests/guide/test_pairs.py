@@ -69,3 +69,5 @@ def test_a_guide_compares_kinds_as_people_write_them(small_guide):
         small_guide.compare("disc", "Disc")
     with pytest.raises(GuideError, match="No kind of this guide is called 'discs'"):
         small_guide.compare("discs", "stripe")
+    with pytest.raises(GuideError, match=r"'xyz'. It has 'disc', 'square', 'stripe'."):
+        small_guide.compare("xyz", "stripe")

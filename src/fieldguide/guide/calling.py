@@ -12,6 +12,8 @@ from fieldguide.guide.views import Kind
 if TYPE_CHECKING:
     from fieldguide.guide.contents import GuideContents
 
+_MOST_LISTED = 5
+
 
 def find_kind(guide: "GuideContents", by_name: Mapping[str, Kind], name: str) -> str:
     """Return the name of a kind from how a person may write it: "Crocodile head"."""
@@ -33,8 +35,15 @@ def find_kind(guide: "GuideContents", by_name: Mapping[str, Kind], name: str) ->
         raise GuideError(f"{len(found)} kinds may be meant by {name!r}: {listed}; give one.")
     near = difflib.get_close_matches(wanted, sorted(plain), n=3, cutoff=0.5)
     hints = dict.fromkeys(guide.shown_name(kind) for form in near for kind in plain[form])
-    hint = f" There is {', '.join(map(repr, hints))}." if hints else ""
-    raise GuideError(f"No kind of this guide is called {name!r}.{hint}")
+    if hints:
+        hint = f"There is {', '.join(map(repr, hints))}."
+    elif guide.kinds:
+        some, n_more = guide.kinds[:_MOST_LISTED], len(guide.kinds) - _MOST_LISTED
+        more = f" and {n_more:,} more" if n_more > 0 else ""
+        hint = f"It has {', '.join(repr(kind.shown) for kind in some)}{more}."
+    else:
+        hint = "It has no kinds."
+    raise GuideError(f"No kind of this guide is called {name!r}. {hint}")
 
 
 def find_branch(guide: "GuideContents", name: str) -> int:

@@ -23,7 +23,7 @@ from fieldguide.features.looks import (
     FINER,
     N_QUARTERS,
     PEAKS,
-    PLAIN,
+    PLAIN_SPREAD,
     QUARTERS,
     SUBJECT,
 )
@@ -165,7 +165,7 @@ def _score_cells(to: Operators, picture: Picture, finder: SubjectFinder, cells: 
     coef = to.floats(finder.coef_[:, None])
     scores = ((cells - to.floats(finder.mean_)) @ coef).reshape(-1).at_least(to.floats(0.0))
     spread = (picture.pixels.max(1, 2) - picture.pixels.min(1, 2)).max()
-    return scores * (spread > float(PLAIN)).as_type(np.float32)
+    return scores * (spread > float(PLAIN_SPREAD)).as_type(np.float32)
 
 
 def _find_box(

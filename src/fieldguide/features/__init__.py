@@ -11,6 +11,7 @@ from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG, hog
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
 from fieldguide.features.looks import (
+    PLAIN_SPREAD,
     Look,
     Looks,
     first_look,
@@ -53,6 +54,7 @@ __all__ = [
     "MAP_SIZE",
     "MAP_WORDS",
     "MEASURES",
+    "PLAIN_SPREAD",
     "SUBJECT_NAMES",
     "SURROUNDING_NAMES",
     "AttributeMatrix",

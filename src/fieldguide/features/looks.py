@@ -39,7 +39,7 @@ N_QUARTERS = 4
 # the whole picture and 320 px for the subject. Found subjects get better up to 448 px, and names
 # hardly; time grows with the square.
 FINER, CLOSER_FINER = 12 / 7, 10 / 7
-PLAIN = 4  # of 255: a picture whose colours differ by no more has no subject
+PLAIN_SPREAD = 4  # of 255: a picture whose colours differ by no more has no subject
 # What the network says of the subject's cells alone is too sure: it was trained on means of whole
 # pictures. With this factor of the logits, words get both more precise and more frequent.
 SURENESS = 0.6
@@ -199,7 +199,7 @@ def _see_in_groups(
 def _find(image: Image.Image, cells: np.ndarray, finder: SubjectFinder) -> Subject:
     # A network sees the border of a picture of one colour; a person sees nothing.
     lowest, highest = np.reshape(image.getextrema(), (-1, 2)).T
-    is_plain = (highest - lowest).max() <= PLAIN
+    is_plain = (highest - lowest).max() <= PLAIN_SPREAD
     return no_subject(*cells.shape[:2]) if is_plain else finder.find(cells)
 
 

@@ -22,8 +22,7 @@ from PIL import Image
 from scipy import ndimage
 
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
-from fieldguide.features import Look, Subject, outline_colours, sum_shares
-from fieldguide.features.looks import PLAIN
+from fieldguide.features import PLAIN_SPREAD, Look, Subject, outline_colours, sum_shares
 from fieldguide.features.network import Network
 from fieldguide.guide.sighting import describe_subject
 from fieldguide.identify import Contrast
@@ -103,7 +102,7 @@ def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:
     height, width = fit_canvas(image.size)
     small = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0))
     if subject.confidence <= 0:
-        is_plain = np.ptp(small, axis=(0, 1)).max() <= PLAIN
+        is_plain = np.ptp(small, axis=(0, 1)).max() <= PLAIN_SPREAD
         return Canvas(subject, small, np.full((height, width), not is_plain))
     return Canvas(subject, small, outline_colours(small, subject.scores) > 0.5)
 

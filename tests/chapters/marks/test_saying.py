@@ -32,6 +32,7 @@ COLUMNS = (
     Column("on white", "surroundings"),
     Column("dark", "picture"),
     Column("plumed", "owner", same_as="crested"),
+    Column("mostly yellow", "subject", ("yellow",)),
 )
 
 
@@ -59,6 +60,10 @@ def test_a_colour_is_said_once():
     assert keep("with red", "mostly red", "red above") == ["mostly red"]
     assert keep("red above", "with red") == ["red above"]
     assert keep("with red", "black and red", "with blue") == ["black and red", "with blue"]
+
+
+def test_nothing_is_mostly_of_two_colours():
+    assert keep("mostly yellow", "mostly orange", "with blue") == ["mostly yellow", "with blue"]
 
 
 def test_a_shade_of_a_colour_is_not_another():
@@ -106,6 +111,16 @@ def test_a_sentence_reads_as_a_person_writes():
     assert say_numbers(marks[0], "robins") == "in 21 of 24; in 3 of 24 robins"
 
 
+def test_what_pictures_are_like_is_a_sentence():
+    def say(*words):
+        return say_marks([make(word, "picture") for word in words])
+
+    assert say("plain background") == "in pictures with a plain background"
+    assert say("dark", "some red") == "in pictures that are dark, with some red"
+    assert say("small subject", "level lines") == "in pictures with a small subject and level lines"
+    assert say("strong contrast") == "in pictures with strong contrast"
+
+
 def test_what_a_kind_lacks():
     assert make("red above", colours=("red",), negated=True).words == "no red above"
     assert make("mostly red", colours=("red",), negated=True).words == "not mostly red"
@@ -113,6 +128,8 @@ def test_what_a_kind_lacks():
     assert make("eye spots", "owner", negated=True).words == "no eye spots"
     assert make("seen from above", "owner", negated=True).words == "not seen from above"
     assert make("mostly of one colour", negated=True).words == "not mostly of one colour"
+    both = make("white and orange", colours=("white", "orange"), negated=True, is_little=True)
+    assert both.words == "not white and orange"
     little = make("yellow", colours=("yellow",), negated=True, is_little=True)
     assert little.words == "less yellow"
 

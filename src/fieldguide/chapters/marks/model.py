@@ -70,7 +70,6 @@ N_SHOWN = 4  # specimens of a mark
 A_TRACE = 0.03  # share of the subject, from which on it has "less" of a colour and not "no"
 SURELY = 0.9  # score of what is unusual
 N_UNUSUAL, LEAST_USUAL = 2, 8  # specimens of a kind, before something is unusual in it
-LEAST_TAUGHT = 0.9  # share of a kind, where an attribute that nobody annotated sets two apart
 MOST_LACKED = 0.2  # share of a kind that may show what it is said, or taken, to lack
 
 
@@ -83,7 +82,7 @@ class Said:
     patterns: tuple[PatternMark, ...]
     classes: tuple[NetworkClass, ...]
     # Columns of attributes that nobody annotated in the kind: it may be found to show one, but not
-    # to lack it.
+    # to lack it, nor is it told from single look-alikes by it.
     unknown: tuple[int, ...] = ()
 
 
@@ -276,15 +275,19 @@ class Marks:
         return [marks[j] for j in said if j in marks], others
 
     def set_apart(self, k: int, other: int) -> list[Mark]:
-        """Return what sets a kind apart from one other, positive marks first."""
+        """Return what sets a kind apart from one other, positive marks first.
+
+        What other kinds taught of an attribute, they taught by what they look like; of kinds that
+        look alike it does not decide.
+        """
+        unknown = {*self.said[k].unknown, *self.said[other].unknown}
         passed = [
             each
             for each in find_marks(self.counts, k, [other])
             if each.rise >= LEAST_RISE
             and not self._is_overlooked(each)
             and not self._may_be_both(each.column, other)
-            and each.column not in self.said[other].unknown
-            and not self._is_guessed(each, k)
+            and each.column not in unknown
         ]
         kept = drop_repeats(passed, self.pool.columns, self.shown[k])
         marks = [self._make_mark(each) for each in kept]
@@ -320,14 +323,6 @@ class Marks:
         ]
         said = (self.asked or self.pool.columns)[column].text
         return not any(are_apart(said, each) for each in sure)
-
-    def _is_guessed(self, passed: Passed, k: int) -> bool:
-        """Whether nobody annotated an attribute in a kind, and not nearly all of it shows it.
-
-        What other kinds taught of it, they taught by what they look like; so do its look-alikes.
-        """
-        is_unknown = passed.column in self.said[k].unknown
-        return is_unknown and passed.n_own < LEAST_TAUGHT * passed.of_own
 
     def _make_mark(self, passed: Passed) -> Mark:
         """Return a column that passed as a mark."""

@@ -81,6 +81,8 @@ class Mark:
         """The mark as it is said: "black above", "no red above", "less red", "not mostly red"."""
         if not self.negated:
             return self.text
+        if self.source == "subject" and len(self.colours) > 1:
+            return f"not {self.text}"
         is_part = self.source == "subject" and self.colours and not self.text.startswith("mostly")
         if not is_part:
             return negate(self.text)

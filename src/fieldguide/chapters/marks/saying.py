@@ -35,7 +35,7 @@ C = 1.0  # of the selection
 MOST_ROWS = 400  # of others
 # A colour in the light and in the shade.
 SHADES = ({"brown", "orange"}, {"black", "grey"}, {"grey", "white"})
-_WITH = "with "
+_WITH, _MOSTLY = "with ", "mostly "
 
 
 def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str) -> list[Passed]:
@@ -45,6 +45,7 @@ def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str)
     implied = _find_implied(columns[each.column] for each in passed)
     kept: list[Passed] = []
     colours: set[str] = set()
+    has_most = False
     for each in sorted(passed, key=lambda each: _order(columns[each.column], each)):
         column = columns[each.column]
         if column.same_as:
@@ -53,8 +54,10 @@ def drop_repeats(passed: Sequence[Passed], columns: Sequence[Column], kind: str)
             if column.text in implied:
                 continue
         elif column.colours:
-            if repeats_colours(column.colours, colours):
-                continue
+            is_most = column.text.startswith(_MOSTLY)
+            if repeats_colours(column.colours, colours) or (is_most and has_most):
+                continue  # nothing is mostly yellow and mostly orange
+            has_most |= is_most
             colours.update(column.colours)
         elif (column.source == PICTURE and kept) or (
             column.source == SURROUNDINGS

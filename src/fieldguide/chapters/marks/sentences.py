@@ -75,13 +75,19 @@ def say_unusual(text: str, source: str, n_specimens: int) -> str:
 
 def _say_pictures(words: Sequence[str]) -> str:
     """Say what the pictures of a kind are like: "in pictures that are dark, with upright lines"."""
-    has = [word for word in words if word.endswith(_PICTURES_HAVE)]
+    has = [word for word in words if _is_part(word)]
     are = [word for word in words if word not in has]
+    has = [f"a {word}" if word.endswith(("background", "subject")) else word for word in has]
     parts = [
         f"in pictures that are {listed(are)}" if are else "",
         f"{'' if are else 'in pictures '}with {listed(has)}" if has else "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _is_part(word: str) -> bool:
+    """Whether a picture has what a word says; else it is like that."""
+    return word.endswith(_PICTURES_HAVE) or word.startswith("some ")
 
 
 def _begin(text: str) -> str:

@@ -82,6 +82,7 @@ PROBLEMS = (
     "label_noise",
     "near_copies",
     "graphics",
+    "networks",
 )
 
 
@@ -90,12 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=PROBLEMS)
+    parser.add_argument("--embedder", action="append", help="a network for the problem networks")
     parser.add_argument("--tiny", action="store_true")
     given = parser.parse_args(arguments)
     faults: list[str] = []
     for name in given.only:
         problem = import_module(f"benchmarks.problems.{name}")
-        result = problem.run(given.data, tiny=given.tiny)
+        asked = {"embedders": given.embedder} if given.embedder and name == "networks" else {}
+        result = problem.run(given.data, tiny=given.tiny, **asked)
         if "skipped" in result:
             print(f"\n## {name}: skipped, {result['skipped']}")
             continue

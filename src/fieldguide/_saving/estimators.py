@@ -129,9 +129,12 @@ class Estimator(Field):
         """Refuse threads, seeds and networks that no estimator can use; each takes them in its own
         way."""
         network = values.get("embedder")
-        is_path = isinstance(network, str | os.PathLike) and "\0" not in str(network)
+        paths = network if isinstance(network, tuple | list) else [network]
+        is_path = bool(paths) and all(
+            isinstance(p, str | os.PathLike) and "\0" not in str(p) for p in paths
+        )
         if network is not None and not is_path:
-            wish = "must be null or the path of an ONNX file"
+            wish = "must be null or the path of an ONNX file, or of several"
             source.refuse(join(path, "embedder"), f"{wish}; got {short(network)}")
         for key, low, high in (("n_jobs", -_MOST_JOBS, _MOST_JOBS), ("random_state", 0, 2**128)):
             value = values.get(key)

@@ -228,7 +228,7 @@ def add(
     from fieldguide.guide import Guide
 
     opened = Guide.open(guide)
-    if embedder is not None:
+    if embedder:
         opened.use_embedder(embedder)
     with Reporter(quiet=as_json) as report:
         grown = opened.add(folder, kinds=kinds, n_jobs=jobs, progress=report)

@@ -79,7 +79,7 @@ def edit(
     if out is not None:
         check_target(out, "--export", is_edits_file)
     opened = Guide.open(guide)
-    if embedder is not None:
+    if embedder:
         opened.use_embedder(embedder)
     for fault in opened.edits.faults:
         complain(fault)

@@ -56,7 +56,7 @@ def identify(
     if csv is not None:
         check_target(csv, "--csv", _is_survey)
     opened = Guide.open(guide)
-    if embedder is not None:
+    if embedder:
         opened.use_embedder(embedder)
     shots = list_shots(images)
     if csv is None:

@@ -38,7 +38,7 @@ def serve(
     from fieldguide.guide import Guide
 
     opened = Guide.open(guide)
-    if embedder is not None:
+    if embedder:
         opened.use_embedder(embedder)
     serve_page(opened, host, port, open_browser=browser and sys.stdout.isatty(), edit=edit)
 

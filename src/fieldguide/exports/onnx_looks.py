@@ -14,7 +14,7 @@ import numpy as np
 from fieldguide.exports.onnx_operators import Operators, Value
 from fieldguide.exports.onnx_resize import Side, resize
 from fieldguide.features import FeatureStack, SubjectFinder
-from fieldguide.features._efficientnet import CELLS, SIZE_PX, STRIDE_PX
+from fieldguide.features._efficientnet import CELLS, LITE0, STRIDE_PX
 from fieldguide.features._preparation import CROP
 from fieldguide.features.looks import (
     CLOSER,
@@ -30,8 +30,8 @@ from fieldguide.features.looks import (
 from fieldguide.features.stack import split_parts
 from fieldguide.features.subject_finder import FINER as MASK_FINER
 
-_CLOSER_PX = round(CLOSER_FINER * SIZE_PX / STRIDE_PX) * STRIDE_PX
-_N_LONGEST = round(FINER * SIZE_PX / STRIDE_PX)
+_CLOSER_PX = round(CLOSER_FINER * LITE0.size_px / STRIDE_PX) * STRIDE_PX
+_N_LONGEST = round(FINER * LITE0.size_px / STRIDE_PX)
 _LEAST_LENGTH = 1e-12
 
 
@@ -117,7 +117,7 @@ def _see_first(to: Operators, picture: Picture) -> Value:
     sides = []
     for length in (picture.width, picture.height):
         start = (length - side) / 2.0
-        sides.append(Side(length, start, start + side, float(SIZE_PX), float(SIZE_PX)))
+        sides.append(Side(length, start, start + side, float(LITE0.size_px), float(LITE0.size_px)))
     return resize(to, picture.pixels, *sides)
 
 

@@ -1,4 +1,4 @@
-"""Lead what is said of the cells of EfficientNet-Lite0 back to a finer map that they come from.
+"""Lead what is said of the cells of an EfficientNet-Lite back to a finer map that they come from.
 
 Every layer between the two maps is linear but for ReLU6, which passes a value on or stands still.
 Around a given picture the cells M are therefore a linear function of the finer map h, and for any
@@ -8,8 +8,8 @@ weights ``pull``
 
 exactly. The constant holds the biases and the values that stand still at 6: they have no place.
 
-Inputs ``finer`` (n, 112, 2 rows, 2 columns) and ``pull`` (n, 1280, rows, columns); output ``field``
-(n, 2 rows, 2 columns).
+Inputs ``finer`` (n, channels, 2 rows, 2 columns) and ``pull`` (n, 1280, rows, columns); output
+``field`` (n, 2 rows, 2 columns).
 """
 
 from typing import Any
@@ -20,10 +20,10 @@ from fieldguide.features._efficientnet import (
     CELLS,
     EMBEDDING_DIM,
     FINER,
-    FINER_BLOCK,
-    FINER_DIM,
+    LITE0,
     Convolution,
     Graph,
+    Variant,
     list_blocks,
     open_graph,
 )
@@ -31,21 +31,21 @@ from fieldguide.features._efficientnet import (
 PULL, FIELD = "pull", "field"
 
 
-def build_graph() -> bytes:
+def build_graph(variant: Variant = LITE0) -> bytes:
     """Return the serialised ONNX graph."""
     from onnx import TensorProto, helper
 
-    graph = open_graph()
+    graph = open_graph(variant)
     x = FINER
-    for block in list_blocks():
-        if block.number > FINER_BLOCK:
+    for block in list_blocks(variant):
+        if block.number > variant.finer_block:
             x = graph.add_block(x, block)
     graph.add_head(x)
     slope = add_slope(graph)
     axis = graph.constant(np.array([1], dtype=np.int64))
     graph.add("ReduceSum", [graph.add("Mul", [slope, FINER]), axis], FIELD, keepdims=0)
     shapes: dict[str, list[Any]] = {
-        FINER: ["n", FINER_DIM, "finer_rows", "finer_columns"],
+        FINER: ["n", variant.finer_dim, "finer_rows", "finer_columns"],
         PULL: ["n", EMBEDDING_DIM, "rows", "columns"],
     }
     inputs = [

@@ -17,7 +17,6 @@ Reference: "Features in Concert: Discriminative Feature Selection meets Unsuperv
 section 4. It prints no coordinates of windows: the eleven here are our choice.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -39,7 +38,7 @@ from fieldguide.features._pool_training import (
     train_on_clusters,
     train_on_window,
 )
-from fieldguide.features.network import N_CLASSES, SIX, Network
+from fieldguide.features.network import N_CLASSES, SIX, Embedder, open_network
 from fieldguide.features.pool_maps import MonotoneMaps, fit_maps
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 from fieldguide.features.vocabulary import class_names
@@ -176,7 +175,7 @@ class ClassifierPool(ImageTransformer):
         n_components: int = 46,
         windows: tuple[str, ...] | None = None,
         C: float = 1.0,
-        embedder: str | os.PathLike[str] | None = None,
+        embedder: Embedder = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
     ) -> None:
@@ -352,7 +351,7 @@ class ClassifierPool(ImageTransformer):
         hog_windows = [w for kind in looks if kind != "outputs" for w in looks[kind]]
         network = None
         if "outputs" in looks:
-            network = Network(self.embedder)
+            network = open_network(self.embedder)
             pixels = np.zeros((1, network.size_px, network.size_px, 3), dtype=np.uint8)
             logits = network.run(pixels).logits
             if logits is None or logits.shape != (1, N_CLASSES):

@@ -4,7 +4,6 @@
 ``probabilities`` after it. Each may be taken over the whole picture or over six windows.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from scipy.special import softmax
 from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError, InvalidArgument
-from fieldguide.features.network import SIX, WINDOWS, Box, Network
+from fieldguide.features.network import SIX, WINDOWS, Box, Embedder, Network, open_network
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 
 OUTPUTS = ("embedding", "logits", "probabilities")
@@ -31,8 +30,9 @@ class DeepFeatures(ImageTransformer):
     windows : {"whole", "six"} or tuple of str
         Six windows are whole, centre and the four corners; their columns stand side by side. A
         tuple names some of them, such as ``("centre", "top-left")``.
-    embedder : path, optional
-        An ONNX file in place of the built-in EfficientNet-Lite0.
+    embedder : path, or list of paths, optional
+        An ONNX file in place of the built-in EfficientNet-Lite0, "lite1" or "lite2" for larger
+        ones of its family, or several of these side by side.
     batch_size : int
         Images per run of the network; changes speed and memory, never the answer.
     n_jobs : int, optional
@@ -51,7 +51,7 @@ class DeepFeatures(ImageTransformer):
         output: str = "embedding",
         windows: str | tuple[str, ...] = "whole",
         *,
-        embedder: str | os.PathLike[str] | None = None,
+        embedder: Embedder = None,
         batch_size: int = 8,
         n_jobs: int | None = -1,
     ) -> None:
@@ -131,7 +131,7 @@ class DeepFeatures(ImageTransformer):
 
     def _network(self, given: Network | None = None) -> Network:
         self._check_arguments()
-        network = given or Network(self.embedder)
+        network = given or open_network(self.embedder)
         if self.output != "embedding" and not network.has_logits:
             raise EmbedderError(
                 f"The network {network.name} has no output of 1000 ImageNet classes, so "

@@ -1,4 +1,4 @@
-"""Run a network on pictures: the built-in one, or any ONNX file of the user's.
+"""Run a network on pictures: a built-in one, or any ONNX file of the user's.
 
 A :class:`Network` is shown RGB pictures, each as it was trained to see them, and gives an
 embedding, and class logits where it has them. It holds no picture and no state: threads may share
@@ -25,6 +25,9 @@ from fieldguide.features._own_network import OwnNetwork, open_session
 from fieldguide.features._preparation import Box as Box
 from fieldguide.features._preparation import Preparation
 from fieldguide.features._torch_session import open_on_device
+
+BUILTIN = tuple(_efficientnet.VARIANTS)
+Embedder = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 WHOLE: dict[str, Box] = {"whole": (0.0, 0.0, 1.0, 1.0)}
 # "Features in Concert" names the six windows but prints no coordinates: ours cover 0.6 of each
@@ -71,8 +74,8 @@ class Network:
     embedder : path, optional
         An ONNX file with one image input, (n, 3, h, w) or (n, h, w, 3), float or uint8. What lies
         beside it, such as ``preprocessor_config.json``, says how pictures are shown to it, and
-        ImageNet's convention holds where nothing does; see ``docs/features.md``. The built-in
-        network when None.
+        ImageNet's convention holds where nothing does; see ``docs/features.md``. "lite0", "lite1"
+        and "lite2" are the built-in networks, None the first of them.
     device : {"cpu", "auto", "cuda"}
         Where it runs; a graphics processor is reached through torch (extra ``gpu``), or through
         onnxruntime's own provider where that is installed. Answers agree to about five digits.
@@ -107,15 +110,17 @@ class Network:
         if not isinstance(embedder, str | os.PathLike | None):
             raise EmbedderError(f"embedder must be the path of an ONNX file; got {embedder!r}.")
         self._head: Sequence[str]
-        self._own = None if embedder is None else OwnNetwork(Path(embedder))
+        self._variant = _efficientnet.VARIANTS.get(str(embedder or BUILTIN[0]))
+        self._own = None if self._variant or embedder is None else OwnNetwork(Path(embedder))
         self.has_finer = self._own is None
         self.map_px: int | None = None
         if self._own is None:
-            self._session = open_session(builtin_graph(), "built-in")
+            assert self._variant is not None
+            self._session = open_session(builtin_graph(self._variant), self._variant.title)
             self._output, self._classes = "embedding", "logits"
             self._cells, self._head = _efficientnet.CELLS, _efficientnet.HEAD
-            self._preparation = Preparation(_efficientnet.SIZE_PX)
-            self.name = f"EfficientNet-Lite0 (graph {_efficientnet.GRAPH_VERSION})"
+            self._preparation = Preparation(self._variant.size_px)
+            self.name = f"{self._variant.title} (graph {_efficientnet.GRAPH_VERSION})"
             self.about = f"Pictures are shown {self._preparation.tell_cut()}."
             self.stride_px: int | None = _efficientnet.STRIDE_PX
             self.is_mean = self.has_logits = True
@@ -135,7 +140,11 @@ class Network:
 
     def _move(self) -> None:
         """Run on a graphics processor from now on, if the graph can be run there."""
-        graph = builtin_graph() if self._own is None else self._own.graph
+        if self._variant is not None:
+            graph = builtin_graph(self._variant)
+        else:
+            assert self._own is not None
+            graph = self._own.graph
         session = open_on_device(graph, self.name)
         if session is None:
             return
@@ -168,6 +177,7 @@ class Network:
         names = [self._output, *filter(None, [self._classes])]
         if cells:
             names += [self._cells, *([_efficientnet.FINER] if self.has_finer else [])]
+        names = list(dict.fromkeys(names))  # tokens may be both
         said = dict(zip(names, self._run(names, pixels), strict=True))
         if self._own is None:
             embedding = said[self._output]
@@ -180,7 +190,7 @@ class Network:
 
     def _run(self, names: Sequence[str], pixels: np.ndarray) -> list[Any]:
         if self._own is not None:
-            return self._own.run(list(dict.fromkeys(names)), pixels)
+            return self._own.run(names, pixels)
         return self._session.run(names, {"pixels": pixels})
 
     def map(self, pixels: np.ndarray) -> np.ndarray:
@@ -209,7 +219,9 @@ class Network:
 
     @cached_property
     def _tracer(self) -> Any:
-        return open_session(_keep_graph("trace", _efficientnet_trace.build_graph), "built-in")
+        assert self._variant is not None
+        graph = _keep_graph(self._variant, "trace", _efficientnet_trace.build_graph)
+        return open_session(graph, self._variant.title)
 
     @cached_property
     def head(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -253,6 +265,43 @@ class Network:
         return self._own.read_cells(values, *(side // stride for side in pixels.shape[1:3]))
 
 
+def open_network(embedder: Embedder, *, device: str = "cpu") -> Network:
+    """Open a network, or several side by side: ONNX files, or names of built-in ones."""
+    names = list_embedders(embedder)
+    if len(names) < 2:
+        return Network(*names, device=device)
+    from fieldguide.features.side_by_side import SideBySide
+
+    return SideBySide([Network(name, device=device) for name in names])
+
+
+def list_embedders(embedder: Embedder) -> tuple[str, ...]:
+    """Return the networks that are asked for; none for the built-in one."""
+    given = [embedder] if embedder is None or isinstance(embedder, str | os.PathLike) else embedder
+    if not isinstance(given, list | tuple) or not all(
+        each is None or isinstance(each, str | os.PathLike) for each in given
+    ):
+        raise EmbedderError(
+            "embedder must be the path of an ONNX file, one of "
+            f"{', '.join(BUILTIN)}, or several of these; got {embedder!r}."
+        )
+    names = tuple(os.fspath(each) for each in given if each is not None)
+    if len(set(names)) < len(names):
+        raise EmbedderError(f"embedder must name each network once; got {embedder!r}.")
+    return () if names == BUILTIN[:1] else names
+
+
+def join_names(names: Sequence[str]) -> str | None:
+    """Return the names of networks as one text; None for the built-in one."""
+    return " + ".join(Path(name).name for name in names) or None
+
+
+def split_builtin(text: str | None) -> tuple[str, ...] | None:
+    """Return the networks of such a text; None where one of them is a file."""
+    names = tuple(text.split(" + ")) if text else ()
+    return names if set(names) <= set(BUILTIN) else None
+
+
 def fit_grid(size: tuple[int, int], n_longest: int) -> tuple[int, int]:
     """Return rows and columns of the grid of nearly square cells that covers a picture.
 
@@ -264,13 +313,16 @@ def fit_grid(size: tuple[int, int], n_longest: int) -> tuple[int, int]:
     return max(2, round(height / cell)), max(2, round(width / cell))
 
 
-def builtin_graph() -> bytes:
-    """Return the built-in graph from the cache folder, building it the first time."""
-    return _keep_graph("", _efficientnet.build_graph)
+def builtin_graph(variant: _efficientnet.Variant = _efficientnet.LITE0) -> bytes:
+    """Return a built-in graph from the cache folder, building it the first time."""
+    return _keep_graph(variant, "", _efficientnet.build_graph)
 
 
-def _keep_graph(part: str, build: Callable[[], bytes]) -> bytes:
-    name = "-".join(filter(None, ("efficientnet-lite0", part, str(_efficientnet.FILE_VERSION))))
+def _keep_graph(
+    variant: _efficientnet.Variant, part: str, build: Callable[[_efficientnet.Variant], bytes]
+) -> bytes:
+    version = str(_efficientnet.FILE_VERSION)
+    name = "-".join(filter(None, (f"efficientnet-{variant.name}", part, version)))
     path = cache_folder() / f"{name}.onnx"
     check = path.with_suffix(".sha256")
     try:
@@ -279,7 +331,7 @@ def _keep_graph(part: str, build: Callable[[], bytes]) -> bytes:
             return graph
     except OSError:
         pass
-    graph = build()
+    graph = build(variant)
     try:
         write_bytes(path, graph)
         write_bytes(check, hashlib.sha256(graph).hexdigest().encode())

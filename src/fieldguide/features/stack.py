@@ -55,7 +55,7 @@ from fieldguide.features.looks import (
     picture_cells,
 )
 from fieldguide.features.looks import QUARTERS as QUARTERS
-from fieldguide.features.network import Network
+from fieldguide.features.network import Network, open_network
 from fieldguide.features.subject_finder import SubjectFinder
 from fieldguide.features.transformer import (
     Column,
@@ -119,8 +119,8 @@ class FeatureStack(ImageTransformer):
     n_landmarks : int
         Largest number of these pictures that become landmarks, and so columns of each classical
         part.
-    embedder : path, optional
-        An ONNX file in place of the built-in network, for the looks.
+    embedder : path, or list of paths, optional
+        For the looks; as of :class:`~fieldguide.features.DeepFeatures`.
     n_jobs : int, optional
         Threads; -1 is all cores. The answer does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -206,7 +206,7 @@ class FeatureStack(ImageTransformer):
         seeds = spawn_generators(seed, 2)
         sources = draw_sources(() if X is None else X, self.n_sample, seeds[0])
         if is_second:
-            maps = self._read_maps(sources, network or Network(self.embedder))
+            maps = self._read_maps(sources, network or open_network(self.embedder))
             with threadpool_limits(1, "blas"):
                 self.finder_ = SubjectFinder().fit(maps)
                 if QUARTERS in parts:
@@ -382,7 +382,7 @@ class FeatureStack(ImageTransformer):
 
     def _open_network(self) -> Network | None:
         is_deep = any(part not in CLASSICAL for part in split_parts(self.parts))
-        return Network(self.embedder) if is_deep else None
+        return open_network(self.embedder) if is_deep else None
 
     def _read_sample(
         self, sources: Sequence[tuple[int, Any]]

@@ -21,6 +21,7 @@ import numpy as np
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection, Item, Picture, Taken, read_picture
 from fieldguide.errors import CollectionError, FieldguideError, GuideError, UnreadableImageError
+from fieldguide.features.network import split_builtin
 from fieldguide.guide import folder as files
 from fieldguide.guide.build import build_guide, check_target
 from fieldguide.guide.catalogue import Catalogue
@@ -76,7 +77,7 @@ def add_to_guide(
     folder: Path,
     *,
     kinds: str = "auto",
-    embedder: str | None = None,
+    embedder: tuple[str, ...] = (),
     n_jobs: int = -1,
     progress: Progress,
 ) -> None:
@@ -100,16 +101,17 @@ def repeat_settings(out: Path, *, n_jobs: int) -> Settings:
         info = files.read_info(out)
     except GuideError:
         return Settings(n_jobs=n_jobs)
-    if info["settings"]["embedder"]:
+    builtin = split_builtin(info["settings"]["embedder"])
+    if builtin is None:
         raise FieldguideError(
             f"The guide {str(out)!r} was built with the network {info['settings']['embedder']!r}; "
             "bring it up to date with 'fieldguide build' and --embedder."
         )
-    return _settings_of(info, embedder=None, n_jobs=n_jobs)
+    return _settings_of(info, embedder=builtin, n_jobs=n_jobs)
 
 
 def _settings_of(
-    info: dict[str, Any], *, embedder: str | None, n_jobs: int, adds_to: int | None = None
+    info: dict[str, Any], *, embedder: tuple[str, ...], n_jobs: int, adds_to: int | None = None
 ) -> Settings:
     """Return the settings that guide.json tells."""
     said = info["settings"]

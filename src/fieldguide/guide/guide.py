@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fieldguide._display import make_card
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
+from fieldguide.features.network import Embedder, list_embedders
 from fieldguide.guide.adding import add_to_guide
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.answering import answer_sighting
@@ -82,7 +83,7 @@ class Guide(GuideContents):
         *,
         title: str | None = None,
         seed: int = 0,
-        embedder: str | os.PathLike[str] | None = None,
+        embedder: Embedder = None,
         features: str = "auto",
         key: str = "auto",
         kernel: str = "linear",
@@ -110,8 +111,9 @@ class Guide(GuideContents):
             Shown on the page; the name of the collection by default.
         seed : int
             Of everything random.
-        embedder : path, optional
-            ONNX file in place of the built-in network.
+        embedder : path, or list of paths, optional
+            ONNX file in place of the built-in network, "lite1" or "lite2" for larger ones of its
+            family, or several of these side by side.
         features : str
             What specimens are compared by: "auto", or one or more of deep, closer, peaks,
             subject, quarters, words, hog, gist, texture, color joined by ``+``, where looks stands
@@ -151,7 +153,7 @@ class Guide(GuideContents):
         """
         if not isinstance(collection, Collection):
             collection = Collection.from_folder(collection)
-        network = None if embedder is None else os.fspath(embedder)
+        network = list_embedders(embedder)
         settings = Settings(
             seed=seed,
             embedder=network,
@@ -170,7 +172,7 @@ class Guide(GuideContents):
         )
         build_guide(collection, Path(out), settings, progress or (lambda *_: None))
         guide = cls(out)
-        if network is not None:
+        if network:
             guide.use_embedder(network)
         return guide
 
@@ -285,9 +287,9 @@ class Guide(GuideContents):
         known = self._models.part("marks")
         return None if known is None else known.see(self.look(image), self.find_kind(kind))
 
-    def use_embedder(self, path: str | os.PathLike[str]) -> None:
-        """Say where the ONNX file is that the guide was built with."""
-        self._models.use_embedder(path)
+    def use_embedder(self, embedder: Embedder) -> None:
+        """Say where the ONNX file is that the guide was built with; or files, in their order."""
+        self._models.use_embedder(embedder)
 
     def locate(self, images: Iterable[Any], kind: str | None = None) -> "list[Located | None]":
         """Say where in new images the key's decision for a kind comes from.

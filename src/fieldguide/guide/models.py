@@ -1,6 +1,5 @@
 """The models of a guide, each read from its folder when it is first needed."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,13 @@ import numpy as np
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features import MAP_SIZE, FeatureStack, WordModel
-from fieldguide.features.network import Network
+from fieldguide.features.network import (
+    Embedder,
+    Network,
+    list_embedders,
+    open_network,
+    split_builtin,
+)
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
@@ -40,7 +45,7 @@ class Models:
         self._folder = folder
         self._about = about
         self._kinds = kinds
-        self._embedder: str | None = None
+        self._embedder: tuple[str, ...] = ()
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
         self._words: tuple[Mapping[str, str], Collection[str]] = ({}, ())
@@ -51,9 +56,9 @@ class Models:
             self._words = names, hidden
             self._kept.clear()
 
-    def use_embedder(self, path: str | os.PathLike[str]) -> None:
-        """Say where the ONNX file is that the guide was built with."""
-        self._embedder = os.fspath(path)
+    def use_embedder(self, embedder: Embedder) -> None:
+        """Say where the ONNX file is that the guide was built with; or files, in their order."""
+        self._embedder = list_embedders(embedder)
         self.__dict__.pop("network", None)
         self._kept.clear()
 
@@ -67,11 +72,14 @@ class Models:
     def network(self) -> Network:
         """The network that the guide was built with."""
         own = self._about["settings"]["embedder"]
-        if own and self._embedder is None:
-            raise GuideError(
-                f"This guide was built with the network {own!r}; give its file with --embedder."
-            )
-        network = Network(self._embedder)
+        if own and not self._embedder:
+            names = split_builtin(own)
+            if names is None:
+                raise GuideError(
+                    f"This guide was built with the network {own!r}; give its file with --embedder."
+                )
+            self._embedder = names
+        network = open_network(self._embedder)
         if network.name != self._about["embedder"]:
             raise GuideError(
                 f"This guide was built with {self._about['embedder']} and the network given is "
@@ -140,8 +148,8 @@ class Models:
         return self._kept[name]
 
     @property
-    def embedder(self) -> str | None:
-        """The ONNX file of the network; None for the built-in one."""
+    def embedder(self) -> tuple[str, ...]:
+        """The ONNX files of the network; none for the built-in one."""
         assert self.network is not None  # the one that the guide was built with
         return self._embedder
 

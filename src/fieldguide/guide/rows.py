@@ -37,6 +37,7 @@ from fieldguide.features import (
     score_subject,
     see_subject,
 )
+from fieldguide.features.network import join_names
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, QUARTERS, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
@@ -99,7 +100,7 @@ def build(work: Workspace) -> None:
             specimens.leave_out(work, *error.args)
     rows: Rows = work.built[NAME]
     work.info["settings"] = {
-        "embedder": work.settings.embedder and Path(work.settings.embedder).name,
+        "embedder": join_names(work.settings.embedder),
         "network": work.network.about,
         "features": rows.parts,
         "features_asked": work.settings.features,

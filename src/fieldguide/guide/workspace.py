@@ -8,7 +8,7 @@ from typing import Any
 
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.features.network import Network
+from fieldguide.features.network import Network, open_network
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.editions import Draft
 from fieldguide.guide.edits.log import EditLog, Reading
@@ -25,7 +25,7 @@ class Settings:
     """What a build depends on besides the collection."""
 
     seed: int = 0
-    embedder: str | None = None
+    embedder: tuple[str, ...] = ()
     n_jobs: int = -1
     device: str = "cpu"
     title: str | None = None
@@ -105,7 +105,7 @@ def open_workspace(
     """Open the folder of a guide to build into; what the block wrote is published at its end."""
     out.mkdir(parents=True, exist_ok=True)
     progress("opening the network", 0, 1)
-    network = Network(settings.embedder, device=settings.device)
+    network = open_network(settings.embedder, device=settings.device)
     measured = name_measuring(network.name, collection.max_pixels)
     with explained_faults(out), Journal(out, measured) as journal:
         draft = Draft(out, journal)

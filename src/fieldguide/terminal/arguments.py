@@ -18,8 +18,12 @@ GuideFolder = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for a program to read.")]
 Embedder = Annotated[
-    Path | None,
-    typer.Option(help="An ONNX file in place of the built-in network.", show_default=False),
+    list[Path] | None,
+    typer.Option(
+        help="An ONNX file in place of the built-in network, or lite1 or lite2; give it several "
+        "times for several side by side.",
+        show_default=False,
+    ),
 ]
 _ARGUMENT = re.compile(r"`(\w+)(?:=(\w+))?`")  # as errors of the library name an argument
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

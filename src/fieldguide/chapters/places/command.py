@@ -56,7 +56,7 @@ def locate(
     if out is not None:
         check_target(out, "--out", is_found_boxes)
     opened = Guide.open(guide)
-    if embedder is not None:
+    if embedder:
         opened.use_embedder(embedder)
     truth = None if boxes is None else read_boxes(boxes)
     found, n_failed = _find_places(opened, images or [], kind)

@@ -73,7 +73,7 @@ def key(
     _check_questions(opened, questions, by_couplets)
     prior = seen = None
     if image is not None:
-        if embedder is not None:
+        if embedder:
             opened.use_embedder(embedder)
         sighting = opened.look(image)
         prior = temper(questions.kinds, {kind.name: kind.probability for kind in sighting.kinds})

@@ -1,10 +1,11 @@
 """Ask a served guide with many clients at once, pages and uploads mixed.
 
-    python benchmarks/load.py GUIDE [--clients 50] [--seconds 60]
+    python benchmarks/load.py GUIDE [--clients 50] [--nuisances 10] [--seconds 60]
 
-Prints how many requests there were, how long they took, how many pictures were told to come again
-and were then answered, and how much memory the server took over time. Ends with 1 where a request
-failed: anything but an answer, or a 503 that says how long to wait.
+Nuisances send uploads that break off, come a letter at a time, or are no pictures. Prints how many
+requests there were, how long they took, how many pictures were told to come again and were then
+answered, and how much memory the server took over time. Ends with 1 where a request failed:
+anything but an answer, or a 503 that says how long to wait.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import http.client
 import io
 import random
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -26,6 +28,8 @@ from PIL import Image
 
 N_PICTURES = 20
 SHARES = {"page": 0.75, "picture": 0.15, "upload": 0.1}  # of the requests
+_START = b'--x\r\nContent-Disposition: form-data; name="image"; filename="a.jpg"\r\n\r\n'
+_END = b"\r\n--x--\r\n"
 PATIENCE_S = 120.0  # of a client whose picture is told to come again
 
 
@@ -35,6 +39,7 @@ class Seen:
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SHARES})
     n_told_to_wait: int = 0
+    n_broken: int = 0  # uploads of nuisances
     errors: list[str] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)  # once a second
 
@@ -45,6 +50,8 @@ class Seen:
                 median, late = np.percentile(taken, [50, 99])
                 lines.append(f"| {name} | {len(taken):,} | {median:.3f} | {late:.3f} |")
         said = f"{self.n_told_to_wait:,} pictures were told how long to wait, and came again"
+        if self.n_broken:
+            said += f"; {self.n_broken:,} uploads were broken, slow or noise"
         lines += ["", f"{said}; {len(self.errors):,} errors."]
         lines += sorted(set(self.errors))[:10]
         if self.memory_mb:
@@ -56,7 +63,9 @@ class Seen:
         return "\n".join(lines)
 
 
-def run_load(host: str, port: int, clients: int, seconds: float, process: int | None) -> Seen:
+def run_load(
+    host: str, port: int, clients: int, seconds: float, process: int | None, nuisances: int = 0
+) -> Seen:
     """Let some clients ask for a while; ``process`` is the server's, whose memory is watched."""
     seen, end = Seen(), time.monotonic() + seconds
     pages, pictures = find_addresses(host, port)
@@ -66,6 +75,10 @@ def run_load(host: str, port: int, clients: int, seconds: float, process: int | 
             target=_be_client, args=(n, host, port, pages, pictures, uploads, end, seen)
         )
         for n in range(clients)
+    ]
+    threads += [
+        threading.Thread(target=_be_nuisance, args=(n, host, port, uploads, end, seen))
+        for n in range(nuisances)
     ]
     for thread in threads:
         thread.start()
@@ -114,17 +127,48 @@ def _be_client(
     connection.close()
 
 
+def _be_nuisance(
+    number: int, host: str, port: int, uploads: list[bytes], end: float, seen: Seen
+) -> None:
+    """Send uploads that are broken off, slow, or no pictures; the server may drop each."""
+    rng = random.Random(number)
+    while time.monotonic() < end:
+        body = _START + rng.choice(uploads) + _END
+        head = (
+            f"POST /api/identify HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        ).encode()
+        way = rng.choice(("breaks off", "slow", "noise"))
+        try:
+            with socket.create_connection((host, port), timeout=PATIENCE_S) as connection:
+                if way == "noise":
+                    noise = rng.randbytes(len(body) - len(_START) - len(_END))
+                    connection.sendall(head + _START + noise + _END)
+                    connection.recv(4096)
+                elif way == "breaks off":
+                    connection.sendall(head + body[: len(body) // 2])
+                else:
+                    connection.sendall(head)
+                    for k in range(10):
+                        connection.sendall(body[k : k + 1])
+                        time.sleep(min(1.0, max(end - time.monotonic(), 0.0)))
+        except OSError:
+            pass  # it was dropped
+        seen.n_broken += 1
+        time.sleep(0.2)
+
+
 def _was_idle(error: Exception) -> bool:
     """Whether a kept connection had been ended before the request: any client then asks again."""
     return isinstance(error, http.client.RemoteDisconnected)
 
 
 def _upload(connection: http.client.HTTPConnection, data: bytes, seen: Seen) -> None:
-    body = b'--x\r\nContent-Disposition: form-data; name="image"; filename="a.jpg"\r\n\r\n' + data
+    body = _START + data + _END
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     end = time.monotonic() + PATIENCE_S
     while True:
-        connection.request("POST", "/api/identify", body + b"\r\n--x--\r\n", headers)
+        connection.request("POST", "/api/identify", body, headers)
         answer = connection.getresponse()
         answer.read()
         wait = answer.headers.get("Retry-After", "")
@@ -202,10 +246,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("guide", type=Path)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--nuisances", type=int, default=10, help="clients with bad uploads")
     parser.add_argument("--seconds", type=float, default=60.0)
     asked = parser.parse_args()
     with serve_apart(asked.guide) as (host, port, process):
-        seen = run_load(host, port, asked.clients, asked.seconds, process)
+        seen = run_load(host, port, asked.clients, asked.seconds, process, asked.nuisances)
     print(f"{asked.clients} clients, {asked.seconds:g} s.\n\n{seen}")
     sys.exit(bool(seen.errors))
 

@@ -104,6 +104,11 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, inside: int | None = N
     return file
 
 
+def open_without_waiting(path: str, flags: int) -> int:
+    """Open what may be a pipe by now, which else would be waited for; an ``opener`` of open()."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def read_regular(path: Path) -> bytes:
     """Return what a regular file holds; see :func:`open_regular`.
 

@@ -1,13 +1,21 @@
 """Captions: which files are one, which words they give, and what hostile ones cost."""
 
 import json
+import os
 
 import pytest
 from PIL import Image
 from tests.clock import within_cpu_seconds
 
 from fieldguide.collection import Collection
-from fieldguide.collection.captions import MAX_BYTES, MAX_KEYWORDS, caption_words, read_caption
+from fieldguide.collection.captions import (
+    MAX_BYTES,
+    MAX_KEYWORDS,
+    Caption,
+    caption_words,
+    read_caption,
+)
+from fieldguide.collection.folder import is_candidate
 
 
 @pytest.fixture
@@ -168,3 +176,11 @@ def test_a_file_that_is_gone_is_no_caption(tmp_path):
 def test_a_sentence_is_kept_as_it_is(tmp_path, name, text, caption):
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert read_caption(tmp_path / name).text == caption
+
+
+def test_a_pipe_that_took_the_place_of_a_file_is_not_waited_for(tmp_path):
+    """Between listing a folder and reading it, a file may have become anything."""
+    for name in ("a.txt", "a.json", "b"):
+        os.mkfifo(tmp_path / name)
+    assert read_caption(tmp_path / "a.txt") == read_caption(tmp_path / "a.json") == Caption()
+    assert not is_candidate(tmp_path, "b")

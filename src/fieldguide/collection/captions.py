@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from fieldguide._files import open_without_waiting
+
 MAX_KEYWORDS = 40
 MAX_BYTES = 2**20  # of each source; what lies behind is not read
 SUFFIXES = (".txt", ".json")
@@ -119,7 +121,7 @@ def find_captions(paths: Iterable[str], others: Iterable[str]) -> dict[str, list
 def read_caption(path: Path) -> Caption:
     """Return what a text or JSON file says; nothing where it is no caption."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_without_waiting) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError:
         return Caption()

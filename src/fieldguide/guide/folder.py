@@ -158,7 +158,7 @@ def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
     if type(version) is int and version in range(1, FORMAT) and not older:
         raise GuideError(
             f"The guide {str(folder)!r} was built by an earlier version; run the same 'fieldguide "
-            "build' again: the images are not measured again."
+            "build' again: it takes over what was measured, as far as that still holds."
         )
     if type(version) is not int or version not in range(1, FORMAT + 1):
         raise GuideError(

@@ -1,47 +1,16 @@
-"""The two numba decorators of the package.
+"""The two decorators of compiled functions; :mod:`fieldguide._compiler` has what they do.
 
-``njit(cache=True)`` raises where neither the package folder nor the home folder can be written;
-there, functions are compiled anew in each process.
-
-Every user waits for the compiler after an upgrade, so that it has as little to do as possible:
-
-- what only compiled code calls (:func:`inner_jit`, and a :func:`jit` that compiled code calls) gets
-  no way in from Python, and is optimised and made machine code once: as a part of its caller;
-- numba compiles a function once more for every constant that compiled code calls it with:
-  ``take(0)``, ``take(1)`` and ``take(n)`` would be three versions. Here they are one;
-- numba looks up each operator by the compiler's flags, and compares some thirty properties each
-  time: a sixth of all time. Here it compares two small dictionaries.
+numba takes a third of a second to load, so that it is loaded when the first of them is called.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial, update_wrapper
 from typing import Any, overload
-
-import numba
-from numba import types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
-from numba.core.registry import CPUDispatcher
-
-_njit: Any = numba.njit  # its types leave out the options below
-_forget_constant: Any = types.unliteral
-_Dispatcher: Any = CPUDispatcher
-_Library: Any = JITCodeLibrary
-_BaseCompiler: Any = Compiler
-_BaseFlags: Any = Flags
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile ``function`` on first use, without the GIL, cached on disk where that is possible."""
-    options = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": _Compiler}
-    try:
-        compiled = _njit(cache=True, **options)(function)
-    except RuntimeError:
-        compiled = _njit(**options)(function)
-    if isinstance(compiled, _Dispatcher):
-        compiled.__class__ = _Compiled
-        compiled.inner = inner_jit(function)
-    return compiled
+    return CompiledFunction(function, _load_outer)
 
 
 @overload
@@ -56,97 +25,53 @@ def inner_jit(function: Callable[..., Any] | None = None, **options: Any) -> Any
     """Compile a function for compiled code, which holds the cache; Python runs it as it is."""
     if function is None:
         return partial(inner_jit, **options)
-    options |= {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled = _njit(pipeline_class=_Compiler, **options)(function)
-    if isinstance(compiled, _Dispatcher):  # NUMBA_DISABLE_JIT leaves functions as they are
-        compiled.__class__ = _Inner
-    return compiled
+    return CompiledFunction(function, partial(_load_inner, **options))
 
 
-class _Compiled(_Dispatcher):
-    """A function with a way in from Python; compiled code calls its other form, ``inner``."""
+class CompiledFunction:
+    """A function that numba compiles on first use.
 
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return how compiled code calls the function with arguments of these types."""
-        return self.inner.get_call_template(args, kws)
-
-    def get_overload(self, sig: Any) -> Any:
-        """Return what compiled code knows the function by."""
-        return self.inner.get_overload(sig)
-
-
-class _Inner(_Dispatcher):
-    """A function without a way in from Python, with one version for all constants."""
-
-    def __call__(self, *args: Any, **kws: Any) -> Any:
-        return self.py_func(*args, **kws)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return how compiled code calls the function with arguments of these types."""
-        plain = {name: _forget_constant(kind) for name, kind in kws.items()}
-        return super().get_call_template(tuple(map(_forget_constant, args)), plain)
-
-
-class _Compiler(_BaseCompiler):
-    """numba's compiler, with the flags and the library below."""
-
-    def __init__(
-        self,
-        typingctx: Any,
-        targetctx: Any,
-        library: Any,
-        args: Any,
-        return_type: Any,
-        flags: Any,
-        locals: Any,
-    ) -> None:
-        flags = _Flags(flags)
-        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compile a function of Python."""
-        if self.state.flags.no_cpython_wrapper and self.state.library is None:
-            self.state.library = _PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
-
-
-class _Flags(_BaseFlags):
-    """Flags that are quickly compared: numba's build a dictionary of all options each time."""
-
-    def __init__(self, copy_from: Any = None) -> None:
-        super().__init__(copy_from)
-        defaults = {name: option.default for name, option in self.options.items()}
-        self._values = {k: v for k, v in self._values.items() if v != defaults[k]}
-
-    def __hash__(self) -> int:
-        return hash(tuple(sorted(self._values)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Flags) and self._values == other._values
-
-
-class _PartLibrary(_Library):
-    """Code that is part of other code: its callers link it in as it was written.
-
-    By itself it is never run, so that optimising it and making it machine code would be lost work.
+    Once loaded, numba's function takes its name in its module: later calls by way of the module
+    cost nothing more than numba's own.
     """
 
-    @property
-    def codegen(self) -> Any:
-        """Whom numba asks to give machine code its environment."""
-        return self
+    def __init__(
+        self, function: Callable[..., Any], load: Callable[[Callable[..., Any]], Any]
+    ) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._load = load
+        self._loaded: Any = None
 
-    def set_env(self, env_name: str, env: Any) -> None:
-        """Leave the environment: there is no machine code."""
+    def load(self) -> Any:
+        """Return numba's function."""
+        if self._loaded is None:
+            self._loaded = self._load(self.py_func)
+            names = self.py_func.__globals__
+            if names.get(self.py_func.__name__) is self:
+                names[self.py_func.__name__] = self._loaded
+        return self._loaded
 
-    def get_pointer_to_function(self, name: str) -> int:
-        """Return no address."""
-        self._ensure_finalized()
-        return 0
+    def __call__(self, *args: Any, **kws: Any) -> Any:
+        return self.load()(*args, **kws)
 
-    def _optimize_final_module(self) -> None:
-        pass
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.load(), name)
 
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
+
+def _load_outer(function: Callable[..., Any]) -> Any:
+    return _load_compiler().compile_outer(function)
+
+
+def _load_inner(function: Callable[..., Any], **options: Any) -> Any:
+    return _load_compiler().compile_inner(function, **options)
+
+
+@cache
+def _load_compiler() -> Any:
+    from fieldguide import _compiler
+
+    _compiler.know(CompiledFunction)
+    return _compiler

@@ -14,7 +14,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.options import DefaultOptions
 
 from fieldguide._jit import inner_jit, jit
 from fieldguide.identify.graph import MOST_LOGIT
@@ -28,9 +27,6 @@ _FAINT = 12.0  # log-probability below the largest from which on a class counts 
 _LOWEST = np.finfo(np.float32).min  # of scores; classes without a leaf have −∞
 _ABREAST = 6  # rows of a batch that go down together
 _FAST = {"reassoc", "contract", "nsz"}  # sums in any order, as those of dot_single
-_UNCOUNTED: dict[str, Any] = {}  # no counts of references to arrays
-if hasattr(DefaultOptions, "_nrt"):  # not a public option of numba: without it, all is slower
-    _UNCOUNTED["_nrt"] = False
 
 
 class Rows(NamedTuple):
@@ -101,12 +97,12 @@ def _inner(function: Any) -> Any:
     It counts no references to arrays, and so can make none: measured, counting them took two
     fifths of a shortlist, since it cannot be left out around loops.
     """
-    return inner_jit(function, forceinline=True, **_UNCOUNTED)
+    return inner_jit(function, counted=False, forceinline=True)
 
 
 def _apart(function: Any) -> Any:
     """As :func:`_inner`, but not into the caller: there the loop would not be vectorised."""
-    return inner_jit(function, fastmath=_FAST, **_UNCOUNTED)
+    return inner_jit(function, counted=False, fastmath=_FAST)
 
 
 _dot = _apart(dot_single.py_func)  # the same sum

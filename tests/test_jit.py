@@ -1,9 +1,13 @@
 """What the decorators of compiled functions promise."""
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
+import pytest
 
-from fieldguide._jit import inner_jit, jit
+from fieldguide._jit import inner_jit, jit, light_loops_plain
 
 
 @inner_jit
@@ -40,3 +44,60 @@ def test_options_of_inner_functions():
         return total
 
     assert sum_doubles(np.arange(4.0)) == 12.0
+
+
+def test_light_loops_run_plainly_until_they_are_compiled():
+    @jit(is_light=True)
+    def name_type(values):
+        return type(values) is np.ndarray  # which numba does not know
+
+    with light_loops_plain():
+        assert name_type(np.arange(4))
+    with pytest.raises(numba.TypingError):
+        name_type(np.arange(4))
+
+
+def test_python_runs_what_stands_in_for_an_inner_function():
+    @inner_jit(plain=np.dot)
+    def dot(w, x):
+        total = 0.0
+        for j in range(len(x)):
+            total += w[j] * x[j]
+        return total
+
+    @jit
+    def call(w, x):
+        return dot(w, x)
+
+    w = np.arange(3.0)
+    assert dot(w, w) == call(w, w) == 5.0
+    assert dot(np.eye(2), np.eye(2)).shape == (2, 2)
+
+
+def test_numba_is_loaded_with_the_first_call():
+    script = (
+        "import sys, numpy as np, fieldguide.guide, fieldguide.describe._draws as draws\n"
+        "print('numba' in sys.modules)\n"
+        "draws.uniform(np.arange(1, 5, dtype=np.uint64))\n"
+        "print('numba' in sys.modules, type(draws.uniform).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True", "_Outer"]
+
+
+@jit
+def divide(a, b):
+    return take_quotient(a, b)
+
+
+@inner_jit
+def take_quotient(a, b):
+    return a / b
+
+
+def test_errors_of_inner_functions_reach_python():
+    assert divide(6.0, 3.0) == 2.0
+    with pytest.raises(ZeroDivisionError):
+        divide(1.0, 0.0)

@@ -24,7 +24,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.options import DefaultOptions
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime import nrt
 from numba.extending import typeof_impl
 
 _njit: Any = numba.njit  # its types leave out the options below
@@ -62,7 +62,7 @@ def compile_inner(function: Callable[..., Any], *, counted: bool = True, **optio
 def know(kind: type) -> None:
     """Let compiled code take objects of this class for the functions that they load."""
 
-    @typeof_impl.register(kind)  # type: ignore[untyped-decorator]
+    @typeof_impl.register(kind)
     def _typeof(function: Any, context: Any) -> Any:
         return types.Dispatcher(function.load())
 
@@ -96,7 +96,7 @@ class _Cache(_BaseCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function for these types, or None."""
-        rtsys.initialize(target_context)
+        nrt.rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
         return None
@@ -131,7 +131,7 @@ class _Flags(_BaseFlags):
     def __init__(self, copy_from: Any = None) -> None:
         super().__init__(copy_from)
         defaults = {name: option.default for name, option in self.options.items()}
-        self._values = {k: v for k, v in self._values.items() if v != defaults[k]}
+        self._values: dict[str, Any] = {k: v for k, v in self._values.items() if v != defaults[k]}
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self._values)))

@@ -3,14 +3,28 @@
 numba takes a third of a second to load, so that it is loaded when the first of them is called.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
 from typing import Any, overload
 
 
-def jit(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` on first use, without the GIL, cached on disk where that is possible."""
-    return CompiledFunction(function, _load_outer)
+@overload
+def jit(function: Callable[..., Any], *, is_light: bool = ...) -> Any: ...
+
+
+@overload
+def jit(*, is_light: bool = ...) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+def jit(function: Callable[..., Any] | None = None, *, is_light: bool = False) -> Any:
+    """Compile ``function`` on first use, without the GIL, cached on disk where that is possible.
+
+    ``is_light``: in plain Python a row of it takes milliseconds; see :func:`light_loops_plain`.
+    """
+    if function is None:
+        return partial(jit, is_light=is_light)
+    return CompiledFunction(function, _load_outer, is_light=is_light)
 
 
 @overload
@@ -21,11 +35,33 @@ def inner_jit(function: Callable[..., Any], **options: Any) -> Any: ...
 def inner_jit(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 
 
-def inner_jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function for compiled code, which holds the cache; Python runs it as it is."""
+def inner_jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    plain: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Compile a function for compiled code, which holds the cache; Python runs it as it is.
+
+    ``plain``: what Python runs in its place.
+    """
     if function is None:
-        return partial(inner_jit, **options)
-    return CompiledFunction(function, partial(_load_inner, **options))
+        return partial(inner_jit, plain=plain, **options)
+    return _InnerFunction(function, partial(_load_inner, **options), plain=plain)
+
+
+@contextmanager
+def light_loops_plain() -> Iterator[None]:
+    """Run light functions as plain Python, where numba is not loaded yet.
+
+    For a process that looks at a few rows and ends: numba takes longer to load than they take.
+    Sums in single precision may differ in their last digits.
+    """
+    CompiledFunction.run_light_plainly = True
+    try:
+        yield
+    finally:
+        CompiledFunction.run_light_plainly = False
 
 
 class CompiledFunction:
@@ -35,12 +71,19 @@ class CompiledFunction:
     cost nothing more than numba's own.
     """
 
+    run_light_plainly = False
+
     def __init__(
-        self, function: Callable[..., Any], load: Callable[[Callable[..., Any]], Any]
+        self,
+        function: Callable[..., Any],
+        load: Callable[[Callable[..., Any]], Any],
+        *,
+        is_light: bool = False,
     ) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self._load = load
+        self._is_light = is_light
         self._loaded: Any = None
 
     def load(self) -> Any:
@@ -53,12 +96,31 @@ class CompiledFunction:
         return self._loaded
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
+        if self._is_light and self._loaded is None and self.run_light_plainly:
+            return self.py_func(*args, **kws)
         return self.load()(*args, **kws)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.load(), name)
+
+
+class _InnerFunction(CompiledFunction):
+    """A function that only compiled code runs compiled."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        load: Callable[[Callable[..., Any]], Any],
+        *,
+        plain: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(function, load)
+        self._plain = function if plain is None else plain
+
+    def __call__(self, *args: Any, **kws: Any) -> Any:
+        return self._plain(*args, **kws)
 
 
 def _load_outer(function: Callable[..., Any]) -> Any:

@@ -29,6 +29,7 @@ from fieldguide.cli import (
 )
 from fieldguide.terminal.arguments import describe_fault, say_warning
 from fieldguide.terminal.console import complain, drop_unsaid, prepare_streams, say
+from fieldguide.terminal.later import load_later
 
 
 @contextmanager
@@ -88,6 +89,7 @@ def _begin(
 def main() -> None:
     """Run the command line."""
     prepare_streams()
+    load_later("scipy.stats")
     try:
         try:
             with warnings.catch_warnings():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fieldguide._jit import light_loops_plain
 from fieldguide.errors import FieldguideError
 from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
 from fieldguide.terminal.console import complain, say, say_json
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fieldguide.guide.survey import Shot
 
 _N_KINDS = 5  # named in the last line
+_N_QUICK = 4  # pictures that are named sooner than the compiler is loaded
 
 
 @one_line_errors
@@ -59,10 +61,13 @@ def identify(
     if embedder:
         opened.use_embedder(embedder)
     shots = list_shots(images)
-    if csv is None:
-        _tell(opened, shots, as_json)
-    else:
+    if csv is not None:
         _write_table(opened, shots, csv, jobs)
+    elif len(shots) <= _N_QUICK:
+        with light_loops_plain():
+            _tell(opened, shots, as_json)
+    else:
+        _tell(opened, shots, as_json)
 
 
 def _is_survey(path: Path) -> bool:

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
-from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
@@ -412,6 +411,8 @@ def judge(p: np.ndarray, a: np.ndarray) -> tuple[float, float, float]:
     >>> judge(np.array([0.9, 0.5, 0.1]), np.array([1.0, 0.0, 0.0]))[:2]
     (1.0, 1.0)
     """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     place, sign, weight = split_soft(a)
     scores = {"y_true": sign > 0, "y_score": p[place], "sample_weight": weight}
     p = np.clip(p, _TINY, 1 - _TINY)

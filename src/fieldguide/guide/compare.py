@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from fieldguide.errors import GuideError
 from fieldguide.metrics import ancestor_matrix
@@ -138,6 +137,8 @@ def describe_comparison(first: "Guide", second: "Guide", comparison: Comparison)
 
 def _pair_up(likeness: np.ndarray) -> dict[int, int]:
     """Return the partner of each node of the first tree that has one; the roots are a pair."""
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(-likeness[1:, 1:])
     partner = {0: 0}
     for a, b in zip(rows + 1, columns + 1, strict=True):

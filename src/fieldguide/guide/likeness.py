@@ -12,16 +12,18 @@ join it, unless enough of the kind are there to say that a word divides it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from fieldguide.describe import DescribedTree
 from fieldguide.guide.naming import LIKE, listed
 from fieldguide.guide.summaries import group_kinds, list_children, normalise_rows
 from fieldguide.metrics import ancestor_matrix
+
+if TYPE_CHECKING:
+    from scipy.cluster.hierarchy import ClusterNode
 
 LEAST = 12  # specimens at a branch, from which on they are divided
 N_BRANCHES = 8  # into which at most they are divided at once
@@ -198,6 +200,8 @@ def _open_one(groups: list[_Group], n_rows: int) -> list[_Group]:
 
 def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float) -> list[_Group]:
     """Return groups of alike kinds."""
+    from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
+
     X, names = likeness.X, likeness.names
     of_kind = {k: rows[at] for k, at in group_kinds([names.kinds[i] for i in rows]).items()}
     order = list(of_kind)
@@ -207,7 +211,7 @@ def _divide_kinds(likeness: Likeness, rows: np.ndarray, least: int, tight: float
     means = normalise_rows(middles)
     lengths = np.linalg.norm(middles, axis=1)  # the longer, the more alike the pictures of a kind
 
-    def make(members: list[int], node: ClusterNode) -> _Group:
+    def make(members: list[int], node: "ClusterNode") -> _Group:
         own = np.sort(np.concatenate([of_kind[order[k]] for k in members]))
         parts = [make(part.pre_order(), part) for part in _cut(node, tight)]
         parts = _keep_branches([part for part in parts if len(part.rows) >= least])
@@ -235,7 +239,7 @@ def _find_usual_distance(likeness: Likeness) -> float:
     return float(np.median((1 - means @ means.T)[np.triu_indices(len(some), 1)]))
 
 
-def _cut(node: ClusterNode, tight: float) -> list[ClusterNode]:
+def _cut(node: "ClusterNode", tight: float) -> "list[ClusterNode]":
     """Return the parts of a cluster of kinds, at most `N_BRANCHES`, what is farthest apart divided
     first; [] for a few that are alike, which one name can list."""
     parts = [node]
@@ -270,6 +274,8 @@ def _find_alike(
 
 def _divide_rows(likeness: Likeness, rows: np.ndarray, least: int, seed: int) -> list[_Group]:
     """Return groups of alike specimens that have no kind."""
+    from sklearn.cluster import KMeans
+
     X, names = likeness.X, likeness.names
 
     def make(own: np.ndarray) -> _Group:

@@ -9,7 +9,6 @@ then the other way round.
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from fieldguide.guide.summaries import group_kinds, normalise_rows
 from fieldguide.identify import OneVsAllClassifier
@@ -46,6 +45,8 @@ def choose_weight(X: np.ndarray, part: slice, before: float, y: np.ndarray, *, s
     y : ndarray of shape (n,)
         Numbers of kinds, each of at least two rows (:func:`draw_labelled`).
     """
+    from sklearn.model_selection import StratifiedKFold
+
     if len(np.unique(y)) < 2:
         return before
     folds = StratifiedKFold(2, shuffle=True, random_state=seed)

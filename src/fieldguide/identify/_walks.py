@@ -105,10 +105,11 @@ def _apart(function: Any) -> Any:
     return inner_jit(function, counted=False, fastmath=_FAST)
 
 
-_dot = _apart(dot_single.py_func)  # the same sum
+# the same sum
+_dot = inner_jit(dot_single.py_func, plain=np.dot, counted=False, fastmath=_FAST)
 
 
-@jit
+@jit(is_light=True)
 def walk_one(x, coef, intercept, left, right):
     """Return the leaf of one row of linear functions; there is at least one. O(depth · width)."""
     node = np.int32(0)
@@ -118,7 +119,7 @@ def walk_one(x, coef, intercept, left, right):
     return -1 - node
 
 
-@jit
+@jit(is_light=True)
 def walk_rows(rows, source, links, root, leaf, n_asked):
     """Write every row's leaf below a root and the number of decisions. O(n · depth · width).
 
@@ -144,7 +145,7 @@ def walk_rows(rows, source, links, root, leaf, n_asked):
             leaf[i] = -1 - leaf[i]
 
 
-@jit
+@jit(is_light=True)
 def list_paths(rows, source, links, root, ends, nodes):
     """Write the nodes on the way of each row from a root to nodes[ends[i] : ends[i + 1]]."""
     for i in range(rows.values.shape[0]):
@@ -155,7 +156,7 @@ def list_paths(rows, source, links, root, ends, nodes):
             node = links.right[node] if is_right else links.left[node]
 
 
-@jit
+@jit(is_light=True)
 def best_first_rows(rows, source, links, budget, keep_nodes, leaf, n_asked, rest, ends, node_ends):
     """Write the first leaf of the class with most mass, and what the search saw of each row.
 
@@ -196,7 +197,7 @@ def best_first_rows(rows, source, links, budget, keep_nodes, leaf, n_asked, rest
     return classes, masses, nodes
 
 
-@jit
+@jit(is_light=True)
 def shortlist_rows(
     rows, source, links, flat_rows, flat, reach, tolerance, max_classes, budget, keep_nodes,
     leaf, n_asked, n_flat, rest, ends, node_ends,
@@ -246,7 +247,7 @@ def shortlist_rows(
     return classes, masses, margins, nodes
 
 
-@jit
+@jit(is_light=True)
 def answer_by_shortlist(X, source, links, flat, reach, tolerance, max_classes, budget, answer):
     """Write the class that the shortlist of each row of linear functions prefers.
 

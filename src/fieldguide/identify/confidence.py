@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logit
 
 from fieldguide._saving import FLOATS, INTEGERS, Array, IfSet, Number, OrNone, Part
@@ -142,6 +141,8 @@ def fit_node_scales(margins: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 def _fit_log_scale(z: np.ndarray, centre: float, shrinkage: float) -> float:
     """Return log s with the least Σ log(1 + exp(−s z)) + shrinkage · (log s − centre)²."""
+    from scipy.optimize import minimize_scalar
+
     if not len(z):
         return centre
 

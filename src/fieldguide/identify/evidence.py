@@ -18,7 +18,6 @@ A class of few rows is drawn to the classes that go the same way at the node.
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from fieldguide.identify.graph import BOTH, LEFT, MOST_LOGIT, MOST_PRECISION, RIGHT
@@ -78,6 +77,8 @@ def fit_weights(
     scores: np.ndarray, is_reached: np.ndarray, labels: np.ndarray
 ) -> tuple[float, float]:
     """Return T and b for which softmax(scores / T + b · is_reached) makes the labels likeliest."""
+    from scipy.optimize import minimize
+
     step = max(1, len(labels) // _MAX_ROWS)
     scores, is_reached, labels = scores[::step], is_reached[::step], labels[::step]
     own = np.arange(len(labels)), labels

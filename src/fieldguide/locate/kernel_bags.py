@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._check import check_choice, check_number, check_seed
@@ -252,6 +251,8 @@ class KernelBagClassifier(BagClassifier):
         seed: int,
     ) -> np.ndarray:
         """Return the average precision of the bags left out, for each entry of the grid."""
+        from sklearn.metrics import average_precision_score
+
         inside, outside = np.flatnonzero(~is_out), np.flatnonzero(is_out)
         held = space.values[data.rows(outside)]
         start = join_sizes(np.diff(data.start)[outside])

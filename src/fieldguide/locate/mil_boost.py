@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize_scalar
 
 from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
@@ -131,6 +130,8 @@ def boost(
     shrinkage: float = 1.0,
 ) -> tuple[Stumps, list[float]]:
     """Return the stumps of one function and the log-likelihood after each round."""
+    from scipy.optimize import minimize_scalar
+
     score = np.zeros(bins.shape[1])
     columns, places, heights, trace = [], [], [], []
     for _ in range(n_rounds):

@@ -110,7 +110,7 @@ def trace_outlines(mask: np.ndarray) -> tuple[Ring, ...]:
     >>> [round(value, 2) for value in (min(xs), max(xs), min(ys), max(ys))]
     [0.0, 0.5, 0.0, 1.0]
     """
-    from skimage.measure import approximate_polygon, find_contours
+    from skimage.measure import find_contours
 
     mask = np.asarray(mask)
     if mask.ndim != 2 or mask.dtype != bool or not mask.size:
@@ -125,10 +125,10 @@ def trace_outlines(mask: np.ndarray) -> tuple[Ring, ...]:
     margin = int(np.ceil(4 * _SMOOTHING * longest)) + 1
     wide = np.pad(mask, margin, mode="edge").astype(np.float64)
     smooth = ndimage.gaussian_filter(wide, _SMOOTHING * longest)[margin:-margin, margin:-margin]
-    rings = _trace(smooth, find_contours, approximate_polygon)
+    rings = _trace(smooth, find_contours)
     kept = [ring for area, ring in rings if area >= _LEAST_AREA * mask.size]
     if not kept:  # a part so small that smoothing wipes it out, or a crumb
-        rings = _trace(mask.astype(np.float64), find_contours, approximate_polygon)
+        rings = _trace(mask.astype(np.float64), find_contours)
         kept = [rings[0][1]]
     return tuple(_to_shares(ring, mask.shape) for ring in kept)
 
@@ -147,9 +147,7 @@ def ring_area(ring: np.ndarray) -> float:
 
 
 def _trace(
-    values: np.ndarray,
-    find_contours: Callable[..., list[np.ndarray]],
-    approximate_polygon: Callable[..., np.ndarray],
+    values: np.ndarray, find_contours: Callable[..., list[np.ndarray]]
 ) -> list[tuple[float, np.ndarray]]:
     """Return (area in pixels, points as x, y) of each ring where values cross a half."""
     # Two pixels of nothing around, so that rings close; what lies beyond the border is cut off.
@@ -158,9 +156,31 @@ def _trace(
     for contour in find_contours(framed, 0.5):
         points = contour[:, ::-1] - 1.5  # pixel k covers k to k + 1
         points = np.clip(points, 0, np.array(values.shape[::-1]))
-        smaller = approximate_polygon(points, _TOLERANCE * max(values.shape))
+        smaller = _thin(points, _TOLERANCE * max(values.shape))
         rings.append((ring_area(points), smaller if len(smaller) > 3 else points))
     return sorted(rings, key=lambda pair: -pair[0])
+
+
+def _thin(points: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return the points that a line needs to stay within ``tolerance`` of all (Douglas, Peucker).
+
+    That of scikit-image would load all of scipy.signal, a fifth of a second.
+    """
+    kept = np.zeros(len(points), dtype=bool)
+    kept[[0, -1]] = True
+    pending = [(0, len(points) - 1)]
+    while pending:
+        start, end = pending.pop()
+        along = points[end] - points[start]
+        apart = points[start + 1 : end] - points[start]
+        length = max(float(along @ along), 1e-300)
+        place = np.clip(apart @ along / length, 0, 1)
+        distance = np.linalg.norm(apart - place[:, None] * along, axis=1)
+        if len(distance) and distance.max() > tolerance:
+            middle = start + 1 + int(distance.argmax())
+            kept[middle] = True
+            pending += [(start, middle), (middle, end)]
+    return points[kept]
 
 
 def _to_shares(points: np.ndarray, shape: tuple[int, int]) -> Ring:

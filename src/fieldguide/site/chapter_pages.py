@@ -99,10 +99,16 @@ class ChapterPage:
         return None
 
 
+def load_page(name: str) -> ChapterPage:
+    """Return what an optional chapter adds to pages."""
+    page: ChapterPage = import_module(f"fieldguide.chapters.{name}.page").PAGE
+    return page
+
+
 @cache
 def list_pages() -> dict[str, ChapterPage]:
     """Return the pages of the optional chapters by their name."""
-    return {name: import_module(f"fieldguide.chapters.{name}.page").PAGE for name in OPTIONAL}
+    return {name: load_page(name) for name in OPTIONAL}
 
 
 def chapter_folder(name: str) -> Path:

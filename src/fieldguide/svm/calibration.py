@@ -16,7 +16,6 @@ vector machines", Machine Learning 68 (2007).
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp
 
 from fieldguide.errors import InvalidArgument
@@ -136,6 +135,8 @@ def fit_scale(scores: np.ndarray, index: np.ndarray) -> tuple[float, float]:
     index : ndarray of shape (n,)
         Their classes.
     """
+    from scipy.optimize import minimize_scalar
+
     own = scores[np.arange(len(index)), index]
 
     def loss(log_scale: float) -> float:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.found_kinds import BRANCHES
 from fieldguide.guide.views import KeyPath
-from fieldguide.site.chapter_pages import list_pages
+from fieldguide.site.chapter_pages import load_page
 from fieldguide.site.key_layout import choose_spanning
 from fieldguide.site.phrases import (
     FOUND_NOTE,
@@ -38,11 +38,10 @@ def answer_lines(guide: "Guide", answer: Answer) -> list[str]:
     lines.append(f"in {answer.branch.sentence}")
     if answer.words:
         lines.append(f"seen: {', '.join(word for word, _ in answer.words[:8])}")
-    pages = list_pages()
     lines += [
         line
         for name, said in answer.parts.items()
-        for line in pages[name].describe_answer(guide, said)
+        for line in load_page(name).describe_answer(guide, said)
     ]
     if answer.path is not None:
         lines += ["by the key:", *(f"  {line}" for line in path_lines(guide, answer.path, name))]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import hypergeom
+from scipy.special import gammaln
 
 from fieldguide.features import COLOURS, MEASURES
 
@@ -160,10 +160,16 @@ def _tell_apart(x: Any, n: Any, y: Any, m: Any) -> Any:
 
 def compute_chance(passed: Passed) -> float:
     """Return how likely so large a difference is if there is none (Fisher's exact test)."""
-    total = passed.of_own + passed.of_other
-    return float(
-        hypergeom.sf(passed.n_own - 1, total, passed.n_own + passed.n_other, passed.of_own)
-    )
+    drawn, rest = passed.of_own, passed.of_other
+    n_passed = passed.n_own + passed.n_other
+    least, most = max(passed.n_own, n_passed - rest), min(drawn, n_passed)
+    own = np.arange(least, most + 1)  # those that pass, as many as there are or more
+    log_ways = _log_choose(drawn, own) + _log_choose(rest, n_passed - own)
+    return min(float(np.exp(log_ways - _log_choose(drawn + rest, n_passed)).sum()), 1.0)
+
+
+def _log_choose(n: int, k: Any) -> Any:
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 def _choose_cut(u: np.ndarray, v: np.ndarray) -> float:

@@ -28,7 +28,6 @@ from fieldguide.chapters.marks.pool import (
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import stem_word
 from fieldguide.features.vocabulary import find_above, load_vocabulary
-from fieldguide.select import AdditiveKernelSelector
 
 N_SAID = 4
 C = 1.0  # of the selection
@@ -89,6 +88,8 @@ def count_enough(
 
     ``own`` and ``other`` are rows of ``shows``; of the others a sample is looked at.
     """
+    from fieldguide.select import AdditiveKernelSelector
+
     if len(said) < 2:
         return len(said)
     other = np.random.default_rng(seed).permutation(other)[:MOST_ROWS]

@@ -9,10 +9,8 @@ from fieldguide.chapters.walk.printed import Alike, Lead, PrintedKey, print_key
 from fieldguide.errors import GuideError
 from fieldguide.guide.naming import listed
 from fieldguide.site.addresses import AddressBook
-from fieldguide.site.comparison import join_sheets
 from fieldguide.site.phrases import Spell, count
 from fieldguide.site.pictures import EmbeddedPictures, Picture, PictureBook, find_specimen
-from fieldguide.site.render import make_environment
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -69,6 +67,9 @@ def print_to_file(guide: "Guide", out: Path) -> str:
     page = show_printed(guide, EmbeddedPictures(guide, AddressBook(guide)))
     if out.suffix.lower() == ".txt":
         return "\n".join([*key_lines(page.key, guide.shown_name), ""])
+    from fieldguide.site.comparison import join_sheets
+    from fieldguide.site.render import make_environment
+
     return (
         make_environment(guide.shown_name, alone=True)
         .get_template(f"walk/{SHEET}.html")

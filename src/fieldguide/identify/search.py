@@ -22,8 +22,9 @@ Every row takes the same compiled loop, so that answers depend neither on the nu
 on ``n_jobs``. Linear functions of dense rows are evaluated where the search asks for them, in
 single precision. Kernel functions, and functions of sparse rows, are evaluated for a whole block
 of rows first, and the same loop reads them from that matrix: kernel values of one row and of many
-may differ in their last digits. The *counts* are those of a search that evaluates only what it
-asks for.
+may differ in their last digits. So may margins where a process that names a few pictures and ends
+runs the loop as plain Python (``light_loops_plain``). The *counts* are those of a search that
+evaluates only what it asks for.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.linear_model import LogisticRegression
 
 from fieldguide.errors import InvalidArgument
 
@@ -222,6 +221,8 @@ def _judge(
 
     P of a known group is that of one held out; NaN where no other annotated group shows it.
     """
+    from sklearn.linear_model import LogisticRegression
+
     p = np.full(is_known.shape, np.nan)
     learnt, right = evidence[is_used & is_known], is_shown[is_used & is_known]
     if min(right.sum(), (~right).sum()) < _LEAST_PAIRS:

@@ -83,6 +83,7 @@ PROBLEMS = (
     "near_copies",
     "graphics",
     "networks",
+    "processors",
 )
 
 

@@ -238,8 +238,8 @@ def test_a_host_that_others_reach_is_told_of():
 def test_many_clients_are_answered(guide):
     """The tiny form of ``benchmarks/load.py``, which has the figures."""
     with served(guide) as (_, (host, port)):
-        seen = run_load(host, port, clients=4, seconds=1.5, process=os.getpid(), nuisances=2)
+        seen = run_load(host, port, clients=4, seconds=3, process=os.getpid(), nuisances=2)
     assert seen.errors == []
     assert seen.n_broken
-    assert sum(map(len, seen.seconds.values())) >= 4  # each client at least one
+    assert sum(map(len, seen.seconds.values())) > 10
     assert "p99 s" in str(seen)

@@ -1,5 +1,6 @@
 """What the decorators of compiled functions promise."""
 
+import os
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from fieldguide._jit import inner_jit, jit, light_loops_plain
+from fieldguide.identify import RelaxedHierarchyClassifier
 
 
 @inner_jit
@@ -101,3 +103,32 @@ def test_errors_of_inner_functions_reach_python():
     assert divide(6.0, 3.0) == 2.0
     with pytest.raises(ZeroDivisionError):
         divide(1.0, 0.0)
+
+
+def test_an_untried_version_of_numba_serves_by_its_public_parts(tmp_path):
+    """A key, whose loops have options, with a numba whose inner parts are not relied on."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(5), 12)
+    X = (rng.normal(size=(60, 4)) + 3 * rng.normal(size=(5, 4))[y]).astype(np.float32)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    script = """
+import sys
+from fieldguide import _jit
+_jit.TRIED_NUMBA = ()
+import numpy as np
+from fieldguide.identify import RelaxedHierarchyClassifier
+rows = np.load(sys.argv[1])
+key = RelaxedHierarchyClassifier().fit(rows["X"], rows["y"])
+assert "fieldguide._compiler" not in sys.modules
+print(*key.predict(rows["X"]))
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "rows.npz")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    here = RelaxedHierarchyClassifier().fit(X, y).predict(X)
+    assert said.stdout.split() == [str(kind) for kind in here]

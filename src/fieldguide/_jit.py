@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
 from typing import Any, overload
 
+# Versions whose inner parts `_compiler` was tried with; others get numba's public ones alone.
+TRIED_NUMBA = ("0.68",)
+
 
 @overload
 def jit(function: Callable[..., Any], *, is_light: bool = ...) -> Any: ...
@@ -133,7 +136,11 @@ def _load_inner(function: Callable[..., Any], **options: Any) -> Any:
 
 @cache
 def _load_compiler() -> Any:
-    from fieldguide import _compiler
+    import numba
 
-    _compiler.know(CompiledFunction)
-    return _compiler
+    if ".".join(numba.__version__.split(".")[:2]) in TRIED_NUMBA:
+        from fieldguide import _compiler as compiler
+    else:
+        from fieldguide import _plain_compiler as compiler  # type: ignore[no-redef]
+    compiler.know(CompiledFunction)
+    return compiler

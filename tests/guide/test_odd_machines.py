@@ -104,5 +104,10 @@ def test_a_disk_that_cannot_be_written_is_one_sentence(copied, blobs, tmp_path):
             guide.export_site(place / "site")
         assert guide.identify([blobs[0][0]])[0].kinds[0].name == "disc"  # it goes on to answer
         assert everything(place) == before
+        subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+        (place / "guide" / "build.journal-journal").write_bytes(b"what SQLite would roll back")
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        with pytest.raises(GuideError, match=sentence):
+            Guide.build(Collection.from_arrays(*blobs), place / "guide", **QUICK)
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=False)

@@ -74,8 +74,9 @@ def _drop_rollback(path: Path) -> None:
     A journal of ours is kept as a log ahead (WAL), and has such a file only before it holds
     anything; one of somebody else's is not trusted with more than a guide is.
     """
-    with suppress(FileNotFoundError):
-        os.unlink(f"{path}{_ROLLBACK}")
+    rollback = f"{path}{_ROLLBACK}"
+    if os.path.lexists(rollback):  # a disk that cannot be written refuses to delete even nothing
+        os.unlink(rollback)
 
 
 class Journal:
@@ -93,7 +94,7 @@ class Journal:
         self.path = folder / FILE_NAME
         try:
             self._open(settings)
-        except (sqlite3.DatabaseError, UnicodeDecodeError, UnsoundError) as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, UnsoundError, OSError) as error:
             if "locked" in str(error):
                 raise GuideError(
                     f"Another build is writing to {str(folder)!r}; wait for it, or stop it first."

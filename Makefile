@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
 	NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba FIELDGUIDE_CACHE=$(CURDIR)/.cache/fieldguide
 
-.PHONY: demo test coverage check bench docs fuzz audit clean
+.PHONY: demo test coverage check bench docs pages fuzz audit clean
 
 demo: .venv/installed
 	$(BIN)/fieldguide demo --out out/demo
@@ -33,11 +33,14 @@ fuzz: .venv/installed-dev
 audit: .venv/installed-dev
 	$(BIN)/python -m tests.packaging.audit
 
-docs: .venv/installed-dev
+docs: .venv/installed-docs
+	$(ONE_THREAD) $(BIN)/sphinx-build -q -W --keep-going docs out/site
+
+pages: .venv/installed-dev
 	$(BIN)/python docs/make.py
 
 clean:
-	rm -rf .venv .cache out
+	rm -rf .venv .cache out docs/gallery docs/reference
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Fieldguide needs Python 3.11 or newer; name one with make PYTHON=…")'
@@ -51,4 +54,9 @@ clean:
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo "Installing into .venv, with the tools for development …"
 	$(PIP) install -e '.[dev]'
+	@touch $@ .venv/installed
+
+.venv/installed-docs: pyproject.toml | .venv/bin/python
+	@echo "Installing into .venv, with the tools for the documentation …"
+	$(PIP) install -e '.[docs]'
 	@touch $@ .venv/installed

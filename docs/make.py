@@ -22,8 +22,8 @@ from PIL import Image
 
 DOCS = Path(__file__).parent
 
-_COMMANDS = "Written by `make docs` from the commands themselves, with the optional chapters "
-_ANSWER = """Written by `make docs` from the records themselves (`fieldguide.guide.answer`).
+_COMMANDS = "Written by `make pages` from the commands themselves, with the optional chapters "
+_ANSWER = """Written by `make pages` from the records themselves (`fieldguide.guide.answer`).
 
 What a guide says of one new image, schema {schema}.
 `Guide.identify(images)` returns a list of `Answer`, and `answer.to_plain()` is the data below; `POST /api/identify` of the server gives the same.

@@ -7,6 +7,7 @@ numbers: they are listed here with the test that holds them to our own contract.
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 from sklearn.base import BaseEstimator
@@ -89,3 +90,11 @@ def test_the_list_of_exceptions_is_current():
         assert f"{name}(" in text
     for path in OVER_MAPS.values():
         assert "check_finder(" in (ROOT / path).read_text()
+
+
+def test_every_estimator_has_an_example():
+    examples = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("plot_*.py")
+    )
+    imported = set(re.findall(r"\w+", examples))
+    assert {e.__name__ for e in ESTIMATORS} <= imported

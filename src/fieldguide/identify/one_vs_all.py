@@ -58,7 +58,7 @@ class OneVsAllClassifier(FlatKey):
     C_ : float
         The C that was used.
     inverse_temperature_ : float or None
-        Probabilities are softmax(inverse_temperature_ · scores), then calibrated.
+        Probabilities are ``softmax(inverse_temperature_ · scores)``, then calibrated.
     held_out_ : HeldOut or None
         What the key says of each training row when its fold is left out, and how often that is
         right; None without ``probability``, and when fewer than two classes have two rows.

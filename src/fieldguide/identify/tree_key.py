@@ -115,7 +115,7 @@ class TreeKey(Key):
     tolerance_ : float
         Of a shortlist: the tolerance that was chosen, or the one that was given.
     inverse_temperature_ : float
-        Classes of a shortlist share softmax(inverse_temperature_ · one-vs-all functions).
+        Classes of a shortlist share ``softmax(inverse_temperature_ · one-vs-all functions)``.
     miss_rate_ : float
         Share of the held-out rows whose class was not on their shortlist.
     doubts_ : ndarray

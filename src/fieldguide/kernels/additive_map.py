@@ -85,7 +85,7 @@ class AdditiveKernelMap(Saved, TransformerMixin, BaseEstimator):
     step_ : float
     weights_ : ndarray of shape (order + 1,)
         The a_j of the module's formula.
-    bin_of_column_ : ndarray of shape (n_features_in_ · (2·order + 1),)
+    bin_of_column_ : ndarray of shape (n_columns,), n_columns = n_features_in · (2·order + 1)
         The original bin of each mapped column; columns of one bin are neighbours.
 
     Examples

@@ -36,8 +36,8 @@ class BoostedStumpSelector(VotingSelector):
     Attributes
     ----------
     classes_, weights_, flips_
-        As of :class:`~fieldguide.select.ConcertSelector`; a weight is the sum of |α| of a feature,
-        flipped where the sum of α is negative.
+        As of :class:`~fieldguide.select.ConcertSelector`; a weight is the sum of ``|α|`` of a
+        feature, flipped where the sum of α is negative.
     stumps_ : list of Stumps
         Of each class; two classes have those of the second.
 

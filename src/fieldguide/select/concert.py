@@ -323,7 +323,7 @@ class ConcertClassifier(ConcertSelector):
     Attributes
     ----------
     inverse_temperature_ : float or None
-        Probabilities are softmax(inverse_temperature_ · scores).
+        Probabilities are ``softmax(inverse_temperature_ · scores)``.
     shares_ : ndarray of shape (n_parts,)
         Of "mix": what each part adds to the spread of the scores, the concerts first, the SVM last.
 

@@ -41,7 +41,7 @@ class ForwardBackwardSelector(VotingSelector):
     Attributes
     ----------
     classes_, weights_, flips_
-        As of :class:`~fieldguide.select.ConcertSelector`; weights are |β|, flips where β < 0.
+        As of :class:`~fieldguide.select.ConcertSelector`; weights are ``|β|``, flips where β < 0.
     coef_, intercept_ : ndarray of shape (n_functions, n_features) and (n_functions,)
 
     Examples

@@ -290,7 +290,7 @@ class Problems:
         return (trained.beta[:, support] @ values.T).T + trained.intercept
 
     def lengths(self, trained: Trained) -> np.ndarray:
-        """Return |w| of each function, in the space of the kernel where there is one."""
+        """Return ``|w|`` of each function, in the space of the kernel where there is one."""
         if trained.coef is not None:
             return np.linalg.norm(trained.coef, axis=1)
         support = np.unique(trained.beta.indices)

@@ -1,0 +1,78 @@
+"""The documentation site: ``make docs`` builds it, without a network, and no warning passes."""
+
+import re
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+import matplotlib
+
+sys.path.insert(0, str(Path(__file__).parent))
+matplotlib.use("agg")
+
+from reference_pages import write_reference
+
+DOCS = Path(__file__).parent
+
+project = "Fieldguide"
+author = "The developers of Fieldguide"
+copyright = "the developers of Fieldguide"
+version = release = installed_version("fieldguide")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["gallery/*.ipynb", "gallery/*.py"]
+
+# Pages are Markdown; a heading of theirs can be linked to as on any site that shows Markdown.
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+suppress_warnings = ["config.cache"]
+
+# One page for each public name, from its docstring.
+write_reference(DOCS / "reference")
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Every example is run, and one that fails stops the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "backreferences_dir": "reference/examples",
+    "doc_module": ("fieldguide",),
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+    "min_reported_time": 20,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+}
+
+html_theme = "furo"
+html_title = "Fieldguide"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+
+
+def unlink_inherited(_app, _what, _name, _object, _options, lines) -> None:
+    """Turn references that docstrings inherit from scikit-learn, to its own pages, into words."""
+    lines[:] = [re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", line) for line in lines]
+
+
+def setup(app) -> None:
+    """Add what the settings above cannot say."""
+    app.connect("autodoc-process-docstring", unlink_inherited)

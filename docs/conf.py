@@ -66,6 +66,7 @@ html_title = "Fieldguide"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_extra_path = ["llms.txt"]
 
 
 def unlink_inherited(_app, _what, _name, _object, _options, lines) -> None:

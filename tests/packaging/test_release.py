@@ -42,9 +42,3 @@ def test_the_container_copies_what_the_build_reads():
     copied = read("Containerfile")
     for name in ("pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "src"):
         assert name in copied
-
-
-def test_llms_txt_links_to_pages_that_are_there():
-    for page in re.findall(r"\]\(([\w/]+)\.html\)", read("docs/llms.txt")):
-        generated = page.startswith(("gallery/", "reference/"))
-        assert generated or (ROOT / "docs" / f"{page}.md").exists(), page

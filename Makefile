@@ -34,7 +34,7 @@ audit: .venv/installed-dev
 	$(BIN)/python -m tests.packaging.audit
 
 docs: .venv/installed-docs
-	$(ONE_THREAD) $(BIN)/sphinx-build -q -W --keep-going docs out/site
+	$(ONE_THREAD) $(BIN)/sphinx-build -q -W docs out/site
 
 pages: .venv/installed-dev
 	$(BIN)/python docs/make.py

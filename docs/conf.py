@@ -5,10 +5,7 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-import matplotlib
-
 sys.path.insert(0, str(Path(__file__).parent))
-matplotlib.use("agg")
 
 from reference_pages import write_reference
 
@@ -27,7 +24,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["gallery/*.ipynb", "gallery/*.py"]
 
 # Pages are Markdown; a heading of theirs can be linked to as on any site that shows Markdown.
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -37,11 +33,9 @@ suppress_warnings = ["config.cache"]
 
 # One page for each public name, from its docstring.
 write_reference(DOCS / "reference")
-autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
 
 # Every example is run, and one that fails stops the build.
 sphinx_gallery_conf = {
@@ -49,16 +43,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
-    "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
-    "backreferences_dir": "reference/examples",
-    "doc_module": ("fieldguide",),
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "min_reported_time": 20,
-    "remove_config_comments": True,
-    "plot_gallery": "True",
 }
 
 html_theme = "furo"

@@ -9,6 +9,7 @@ import inspect
 import pkgutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import fieldguide
 
@@ -34,15 +35,10 @@ def list_names(package: str) -> list[str]:
 
 
 def find_home(package: str, name: str) -> str:
-    """Return the package where a name is described: of those that list it, the one that has it."""
+    """Return the package that describes a name: the one that made it, if it lists it."""
     value = getattr(importlib.import_module(package), name)
-    module = getattr(value, "__module__", package)
-    homes = [
-        each
-        for each in list_packages()
-        if name in list_names(each) and getattr(importlib.import_module(each), name) is value
-    ]
-    return max(homes, key=lambda each: (f"{module}.".startswith(f"{each}."), len(each)))
+    maker = ".".join(getattr(value, "__module__", package).split(".")[:2])
+    return maker if maker in list_packages() and name in list_names(maker) else package
 
 
 def write_reference(folder: Path) -> None:
@@ -58,24 +54,25 @@ def _page_of(package: str) -> str:
     module = importlib.import_module(package)
     summary = inspect.getdoc(module) or ""
     parts = [_title(package, "="), f".. currentmodule:: {package}", summary]
-    names = [name for name in list_names(package) if find_home(package, name) == package]
-    groups = {
-        "Estimators": [n for n in names if hasattr(getattr(module, n), "fit")],
-        "Functions": [n for n in names if inspect.isroutine(getattr(module, n))],
-    }
-    grouped = {name for group in groups.values() for name in group}
-    classes = [n for n in names if inspect.isclass(getattr(module, n)) and n not in grouped]
-    groups["Classes"] = classes
-    groups["Values"] = [n for n in names if n not in grouped and n not in classes]
-    for title, group in groups.items():
-        if group:
+    names = sorted(list_names(package))
+    own = [name for name in names if find_home(package, name) == package]
+    for title in ("Estimators", "Functions", "Classes", "Values"):
+        if group := [name for name in own if _group_of(getattr(module, name)) == title]:
             parts.append(_title(title, "-"))
-            entries = "\n".join(f"   {name}" for name in sorted(group))
+            entries = "\n".join(f"   {name}" for name in group)
             parts.append(f".. autosummary::\n   :toctree: names\n   :nosignatures:\n\n{entries}")
-    if elsewhere := [name for name in list_names(package) if name not in names]:
+    if elsewhere := [name for name in names if name not in own]:
         parts.append(_title("From other packages", "-"))
-        parts.extend(_link_to(package, name) for name in sorted(elsewhere))
+        parts.extend(_link_to(package, name) for name in elsewhere)
     return "\n\n".join(parts) + "\n"
+
+
+def _group_of(value: Any) -> str:
+    if hasattr(value, "fit"):
+        return "Estimators"
+    if inspect.isroutine(value):
+        return "Functions"
+    return "Classes" if inspect.isclass(value) else "Values"
 
 
 def _link_to(package: str, name: str) -> str:

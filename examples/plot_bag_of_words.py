@@ -18,13 +18,12 @@ X = words.transform(drawn.images)
 
 # %%
 # A row for each of six words: windows that are that word.
-patches = words.patches_
 fig, axes = plt.subplots(6, 6, figsize=(4.5, 4.5), layout="constrained")
-for line, examples in zip(axes, patches[:6], strict=True):
+for line, examples in zip(axes, words.patches_[:6], strict=True):
     for ax in line:
         ax.set_axis_off()
     for ax, patch in zip(line, examples, strict=False):
-        ax.imshow(patch, cmap="grey")
+        ax.imshow(patch)
 plt.show()
 
 # %%

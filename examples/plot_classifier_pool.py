@@ -23,13 +23,13 @@ F = pool.transform(drawn.images[third:])
 print(f"{F.shape[1]} classifiers, such as {pool.get_feature_names_out()[0]!r}")
 
 # %%
-known, learned = group[third:], slice(0, third)
-model = ConcertClassifier().fit(F[learned], known[learned])
+known = group[third:]
+model = ConcertClassifier().fit(F[:third], known[:third])
 print(f"{model.score(F[third:], known[third:]):.3f} of new pictures right")
 
 fig, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-order = np.argsort(known[learned], kind="stable")
-image = axes.imshow(F[learned][order].T, aspect="auto", cmap="Greens", vmin=0, vmax=1)
+order = np.argsort(known[:third], kind="stable")
+image = axes.imshow(F[order].T, aspect="auto", cmap="Greens", vmin=0, vmax=1)
 axes.set(xlabel="pictures, group by group", ylabel="classifier")
 fig.colorbar(image, label="output")
 plt.show()

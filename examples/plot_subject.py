@@ -8,6 +8,7 @@ subjects look like, wherever they are in a picture.
 
 # %%
 import matplotlib.pyplot as plt
+import numpy as np
 
 from fieldguide.datasets import load_specimens
 from fieldguide.features import picture_cells
@@ -25,9 +26,8 @@ fig, axes = plt.subplots(2, 5, figsize=(9, 3.8), layout="constrained")
 for i, ax in enumerate(axes.flat):
     found = finder.find(maps[i])
     ax.imshow(drawn.images[i])
-    sides = drawn.images[i].shape[1]
-    for box, style in ((found.box, "-"), (drawn.boxes[i] / sides, "--")):
-        x0, y0, x1, y1 = (float(v) * sides for v in box)
+    side = drawn.images[i].shape[1]
+    for (x0, y0, x1, y1), style in ((np.multiply(found.box, side), "-"), (drawn.boxes[i], "--")):
         ax.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, color="w", ls=style))
     ax.set_title(f"confidence {found.confidence:.2f}", fontsize=9)
     ax.set_axis_off()

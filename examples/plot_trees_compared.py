@@ -8,10 +8,10 @@ paper compares it with, and to agglomerative clustering. The kinds were not show
 
 # %%
 import matplotlib.pyplot as plt
-import numpy as np
 
 from fieldguide.datasets import load_specimens
 from fieldguide.describe import AgglomerativeTree, AttributeTree, BernoulliTree
+from fieldguide.metrics import purity
 
 drawn = load_specimens(n_per_kind=3, size_px=64)
 trees = {
@@ -25,23 +25,12 @@ for tree in trees.values():
 # %%
 # *Purity* is the share of the specimens that are of the commonest family of their branch. It rises
 # with the number of branches, so that both are shown.
-families = np.unique(
-    [drawn.taxonomy[drawn.target_names[k]][1] for k in drawn.target], return_inverse=True
-)[1]
-
-
-def purity(labels):
-    """Return the share of rows in the commonest family of their branch."""
-    table = np.zeros((labels.max() + 1, families.max() + 1))
-    np.add.at(table, (labels, families), 1)
-    return table.max(axis=1).sum() / len(labels)
-
+families = [drawn.taxonomy[drawn.target_names[k]][1] for k in drawn.target]
 
 fig, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 for name, tree in trees.items():
-    x, y = len(tree.tree_), purity(tree.labels_)
-    axes.plot(x, y, "o", markersize=9)
-    axes.annotate(name, (x, y), xytext=(8, -3), textcoords="offset points")
+    axes.plot(len(tree.tree_), purity(tree.labels_, families), "o", markersize=9, label=name)
 axes.set(xlabel="branches", ylabel="purity by family", ylim=(0, 1.05))
-axes.set_xlim(0, 1.6 * axes.get_xlim()[1])
+axes.set_xlim(left=0)
+axes.legend(loc="lower right")
 plt.show()

@@ -1,23 +1,21 @@
 """Write the parts of the documentation that come from the real thing.
 
 ``docs/cli.md`` is what ``--help`` prints; ``docs/answer.md`` lists the fields of an answer;
-``docs/specimens.jpg`` shows each kind of the embedded collection; ``docs/home.jpg`` is the page of
-the demonstration, and ``docs/pictures/printed-key.jpg`` its key on paper, taken with Chromium where
-there is one.
+``docs/specimens.jpg`` shows each kind of the embedded collection; the pictures of the demonstration
+(``demo_pictures.py``) are taken with Chromium where there is one.
 """
 
-import io
 import json
 import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
+from demo_pictures import encode_jpeg, take_pictures
 from PIL import Image
 
 DOCS = Path(__file__).parent
@@ -137,59 +135,6 @@ def sheet_of_specimens() -> bytes:
     return encode_jpeg(Image.fromarray(np.concatenate(rows)))
 
 
-def encode_jpeg(image: Image.Image, quality: int = 82) -> bytes:
-    """Return an image as the bytes of a JPEG file."""
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=quality, optimize=True, progressive=True)
-    return buffer.getvalue()
-
-
-def pictures_of_demo(browser_path: str) -> dict[str, bytes]:
-    """Return pages of the demonstration as JPEGs, by their place below ``docs``."""
-    from playwright.sync_api import sync_playwright
-
-    from fieldguide.guide.demo import build_demo, finished_demo
-
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        guide = finished_demo(Path("out/demo"))
-        if guide is None:
-            guide = build_demo(Path(folder) / "guide", lambda *_: None)
-        first = guide.export_site(Path(folder) / "site")
-        browser = playwright.chromium.launch(
-            executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page(viewport={"width": 1200, "height": 1150}, device_scale_factor=1.5)
-        page.goto(first.as_uri())
-        page.wait_for_load_state("networkidle")
-        shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-        pictures = {"home.jpg": encode_jpeg(shot)}
-        printed = first.parent / "printed-key.html"
-        if printed.exists():
-            spread = picture_of_spread(browser, printed.as_uri())
-            pictures["pictures/printed-key.jpg"] = encode_jpeg(spread, quality=60)
-        browser.close()
-    return pictures
-
-
-def picture_of_spread(browser: Any, address: str) -> Image.Image:
-    """Return the printed key as two sheets of paper side by side: the couplets, then the rest."""
-    width, height = 703, 1032  # A4 within margins of 12 mm, at 96 pixels to the inch
-    page = browser.new_page(viewport={"width": width, "height": height})
-    page.emulate_media(media="print")
-    page.goto(address)
-    page.wait_for_load_state("networkidle")
-    whole = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
-    cut = round(page.locator(".plate-list").bounding_box()["y"])
-    margin, gap = 45, 10
-    sheet = Image.new("RGB", (width + 2 * margin, height + 2 * margin), "white")
-    spread = Image.new("RGB", (2 * sheet.width + gap, sheet.height), "#aaa")
-    for place, part in enumerate([(0, 0, width, cut), (0, cut, width, whole.height)]):
-        left = place * (sheet.width + gap)
-        spread.paste(sheet, (left, 0))
-        spread.paste(whole.crop(part), (left + margin, margin))
-    return spread.crop((0, 0, spread.width, max(cut, whole.height - cut) + 2 * margin))
-
-
 def main() -> None:
     """Write all of them."""
     (DOCS / "cli.md").write_text(cli_reference(), encoding="utf-8")
@@ -205,7 +150,7 @@ def main() -> None:
             file=sys.stderr,
         )
         return
-    for place, content in pictures_of_demo(browser).items():
+    for place, content in take_pictures(browser).items():
         (DOCS / place).write_bytes(content)
         print(f"wrote docs/{place}")
 

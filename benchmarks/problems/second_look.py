@@ -79,7 +79,7 @@ if "places" in OPTIONAL:
 
 CELLS = Path("out/bench/second_look")
 VERSION = 2  # raise it when pictures are seen in another way
-OUTLINES = 2  # raise it when outlines are drawn in another way
+OUTLINES = 3  # raise it when outlines are drawn in another way
 PARTS = {
     "first look": ("deep",),
     "first + closer": ("deep", "closer"),

@@ -52,7 +52,7 @@ from fieldguide.identify import Contrast, contrast_classes, contrast_others
 NAME = "places"
 ANSWER = Located
 FILE = "models/places"
-VERSION = 4  # raise it when places are found in another way: earlier ones are then not kept
+VERSION = 5  # raise it when places are found in another way: earlier ones are then not kept
 STEP = "finding what decides"
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6

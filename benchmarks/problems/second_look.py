@@ -74,7 +74,7 @@ if "places" in OPTIONAL:
         fit_canvas,
         lay_canvas,
         outline_field,
-        share_margin,
+        share_margins,
     )
 
 CELLS = Path("out/bench/second_look")
@@ -93,6 +93,7 @@ PARTS = {
 }
 WEIGHED = "both looks"  # the quarters count as the rows to learn from say, as in a guide
 N_SPLITS, N_TRAIN, N_OUTLINES = 10, 10, 300
+WAYS = ("the key, against all others", "the key, against the likeliest other")
 SHARES = ("in marks", "in creature", "area")  # of outlines on drawn specimens
 N_JOBS = 2
 # Of builds that are timed: all but the looks is quick, so that these are what is compared.
@@ -277,13 +278,13 @@ def judge_outlines(birds: Photographs) -> dict:
             seen = see(image, birds.stack, network)
             if name == "learnt":
                 kind = int(birds.target[i])
-                shown, judges = contrast_others(key, kind), [contrast_others(unseen[i], kind)]
+                told, judges = [contrast_others(key, kind)], [contrast_others(unseen[i], kind)]
             else:
-                shown, judges = contrast_classes(key, seen.row), []
+                of_two, judges = contrast_classes(key, seen.row), []
+                assert of_two is not None
+                told = [contrast_others(key, of_two.winner), of_two]
             assert birds.truth is not None
-            assert shown is not None
-            judges = [shown, *judges]
-            return judge_outline(seen, birds.stack, judges, network, birds.truth[i], int(i))
+            return judge_outline(seen, birds.stack, told, judges, network, birds.truth[i], int(i))
 
         def judge_some(first: int, told: np.ndarray = told, judge: Any = judge) -> list[dict]:
             some = told[first : first + N_TOGETHER]
@@ -310,6 +311,7 @@ def hold_out(birds: Photographs, old: np.ndarray) -> dict[int, OneVsAllClassifie
 def judge_outline(
     seen: Seen,
     stack: FeatureStack,
+    told: list[Contrast],
     judges: list[Contrast],
     network: Network,
     truth: np.ndarray,
@@ -317,14 +319,15 @@ def judge_outline(
 ) -> dict:
     """Return the figures of the outline of one photograph.
 
-    What the first function adds is outlined; all of them say how far their margin falls.
+    What the last function that is told adds is outlined; it and the judges say how far their margin
+    falls.
     """
-    image, contrast = seen.image, judges[0]
+    image, judges = seen.image, [told[-1], *judges]
     columns = stack.split_columns(seen.row.shape[1])
     looks = seen.looks.as_parts() | {
         "deep": first_look(seen.first, network.find_area(WHOLE["whole"], *image.size))
     }
-    field = share_margin(contrast, seen.row, columns, looks, image.size, network)
+    field = share_margins(told, seen.row, columns, looks, image.size, network)[-1]
     placed = sum(part.value for part in field.parts if part.is_placed)
     canvas = lay_canvas(image, seen.looks.subject)
     masks, _ = outline_field(field, canvas)
@@ -401,18 +404,14 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
         if not len(marks):
             continue
         own = int(np.searchsorted(key.classes_, target[k]))
-        contrasts = {
-            "the key, against all others": contrast_others(key, own),
-            "the key, against the likeliest other": contrast_classes(key, X[k], winner=own),
-        }
+        of_all, of_two = contrast_others(key, own), contrast_classes(key, X[k], winner=own)
+        assert of_two is not None
         looks = seen[k].looks.as_parts()
         area = network.find_area(WHOLE["whole"], *images[k].size)
         looks["deep"] = first_look(seen[k].first, area)
         columns = stack.split_columns(X.shape[1])
-        fields = {}
-        for name, contrast in contrasts.items():
-            assert contrast is not None
-            fields[name] = share_margin(contrast, X[k], columns, looks, images[k].size, network)
+        told = share_margins([of_all, of_two], X[k], columns, looks, images[k].size, network)
+        fields = dict(zip(WAYS, told, strict=True))
         scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
         grid = scores.reshape(looks["closer"].cells.shape[:2])
         shape = fit_canvas(images[k].size)
@@ -420,8 +419,8 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
         fields["region selection on its cells"] = Field(field, field, ())
         creature = drawn.boxes[chosen[k]][None].astype(float)
         canvas = lay_canvas(images[k], seen[k].looks.subject)
-        for name, told in fields.items():
-            masks, _ = outline_field(told, canvas)
+        for name, field in fields.items():
+            masks, _ = outline_field(field, canvas)
             if masks:
                 mask, scale = np.any(masks, axis=0), shape[1] / images[k].width
                 parts = [cover(boxes * scale, shape) for boxes in (marks, creature)]

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
-from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
+from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margins
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
@@ -217,8 +217,10 @@ def locate(
 
     KeyError for a kind that the key does not know.
     """
-    contrast = contrast_classes(key, seen.row, winner=_find_class(key, kind))
-    return None if contrast is None else lay_over(seen, [contrast], key, stack, network)[0]
+    contrasts = list_contrasts(key, seen.row, kind)
+    if not contrasts or contrasts[-1].rival is None:
+        return None
+    return lay_over(seen, contrasts, key, stack, network)[-1]
 
 
 def lay_over(
@@ -228,21 +230,17 @@ def lay_over(
     stack: FeatureStack | None,
     network: Network,
 ) -> tuple[Located, ...]:
-    """Return where in a picture each of some functions of the key comes from."""
+    """Return where in a picture each of some functions of the key for one kind comes from."""
     n_columns = seen.row.shape[1]
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
         looks[DEEP] = first_look(seen.first, network.find_area(WHOLE["whole"], *seen.image.size))
     canvas = lay_canvas(seen.image, seen.looks.subject)
+    fields = share_margins(contrasts, seen.row, columns, looks, seen.image.size, network)
     return tuple(
-        locate_margin(
-            canvas,
-            share_margin(contrast, seen.row, columns, looks, seen.image.size, network),
-            str(key.classes_[contrast.winner]),
-            name_rival(key, contrast),
-        )
-        for contrast in contrasts
+        locate_margin(canvas, field, str(key.classes_[contrast.winner]), name_rival(key, contrast))
+        for contrast, field in zip(contrasts, fields, strict=True)
     )
 
 

@@ -10,12 +10,16 @@ among the pixels of the subject, which are told from their surroundings by their
 cells at its edge have seen its surroundings as well. Where the field is much larger elsewhere in
 the subject's box, colours mislead, and the outline is around the field alone.
 
+What tells a kind from one rival may be anywhere: the rival's own function is low on many
+surroundings. So where the key also tells the kind from all others, the outline is where both speak
+for it in the mean; what a place adds is said of the margin that is shown.
+
 A cell of the map has seen much around its own place; what the cells add is therefore also led back
 to the finer map that they come from. Both say exactly where the same sum comes from (the finer one
 but for a constant), each with errors of its own; the cells count twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +38,7 @@ CANVAS_PX = 96  # longer side of the field
 # are reported.
 SMOOTH = 0.025  # of the longer side: standard deviation
 AROUND = 0.03  # of the longer side: standard deviation of what is around a pixel
-MOST_OUTSIDE = 2.0  # times the largest value inside; from there on colours mislead
+MOST_OUTSIDE = 3.0  # times the largest weighed value inside; from there on colours mislead
 CUT_FIELD = 0.7  # of the largest value inside the subject
 SHARPEST = "closer"  # its cells are the smallest
 SHARE_FINER = 1 / 3  # of the finer map in its field; with a half, photographs have more crumbs
@@ -48,7 +52,7 @@ class Field(NamedTuple):
     """What each place of a picture adds to a margin."""
 
     values: np.ndarray  # (height, width), exact; the sum is that of the placed parts
-    sharp: np.ndarray  # of the sharpest look alone, by its cells and by a finer map
+    sharp: np.ndarray  # what outlines follow: the sharpest look, by its cells and a finer map
     parts: tuple[PartOfMargin, ...]  # with the constant; the sum is the margin
 
 
@@ -59,6 +63,26 @@ class Canvas(NamedTuple):
     small: np.ndarray  # (height, width, 3)
     is_subject: np.ndarray  # (height, width); all where there is no subject
     around: np.ndarray  # (height, width), the share of subject around each pixel
+
+
+def share_margins(
+    contrasts: Sequence[Contrast],
+    row: np.ndarray,
+    columns: Mapping[str, slice],
+    looks: Mapping[str, Look],
+    size: tuple[int, int],
+    network: Network,
+) -> list[Field]:
+    """Lay the margins of functions for one kind over a picture.
+
+    The outline against a rival follows that against all others as well, where it is among them.
+    """
+    fields = [share_margin(each, row, columns, looks, size, network) for each in contrasts]
+    of_all = [field for each, field in zip(contrasts, fields, strict=True) if each.rival is None]
+    return [
+        field._replace(sharp=np.mean([field.sharp, *(whole.sharp for whole in of_all)], axis=0))
+        for field in fields
+    ]
 
 
 def share_margin(
@@ -124,8 +148,8 @@ def outline_field(field: Field, canvas: Canvas) -> tuple[list[np.ndarray], list[
     x0, y0, x1, y1 = np.rint(np.multiply(canvas.subject.box, [width, height] * 2)).astype(int)
     in_box = np.zeros_like(smooth)
     in_box[y0:y1, x0:x1] = smooth[y0:y1, x0:x1]
-    misled = in_box.max() >= MOST_OUTSIDE * inside.max()
-    inside = in_box if misled else inside * canvas.around
+    weighed = inside * canvas.around
+    inside = in_box if in_box.max() >= MOST_OUTSIDE * weighed.max() else weighed
     pieces, n_pieces = ndimage.label(inside >= CUT_FIELD * inside.max())
     added = ndimage.sum_labels(field.values, pieces, np.arange(1, n_pieces + 1))
     order = [k for k in np.argsort(-added, kind="stable")[:MOST_PLACES] if added[k] > 0]

@@ -71,6 +71,18 @@ def test_one_whose_schema_is_no_text_is_set_aside(folder):
     assert [path.name for path in folder.iterdir()] == [f"{FILE_NAME}.damaged-1"]
 
 
+def test_one_whose_index_says_other_than_its_table_is_set_aside(folder):
+    """It can be listed, and then nothing that was listed is found."""
+    place = folder / FILE_NAME
+    data = place.read_bytes()
+    indexed = data.index(b"a.png", data.index(b"a.png") + 5)
+    tables = [data.replace(b"a.png", b"b.png", 1), data[:indexed] + b"b" + data[indexed + 1 :]]
+    for harmed in tables:
+        place.write_bytes(harmed)
+        with Journal(folder, "settings") as journal:
+            assert journal.stamps() == {}
+
+
 def make_hot_journal(path, victim) -> None:
     """Leave a database half written, with a journal that has SQLite delete a file of ours."""
     db = sqlite3.connect(path, isolation_level=None)

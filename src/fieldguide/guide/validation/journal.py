@@ -56,7 +56,7 @@ _COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
 def check_journal(db: sqlite3.Connection, known: Mapping[str, str]) -> None:
     """Refuse a journal that no version of ours has written, by an UnsoundError."""
     check_schema(db, known)
-    (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    (said,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if said != "ok":
         raise UnsoundError(f"it is damaged ({said[:100]})")
     for table, columns in _COLUMNS.items():

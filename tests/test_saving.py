@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fieldguide._saving import Plain, pack, unpack
 from fieldguide.describe import AgglomerativeTree, AttributeDetectors, AttributeTree, BernoulliTree
-from fieldguide.errors import ModelError, OtherFormError
+from fieldguide.errors import EmbedderError, ModelError, OtherFormError
 from fieldguide.features import (
     BagOfWords,
     ClassifierPool,
@@ -555,7 +555,11 @@ def try_harm(name, seed):
         with pytest.raises(ValueError, match=str(opened.n_features_in_)):  # rows are too narrow
             ask(opened, name)
         return way, "other columns"
-    answers, before = ask(opened, name), ask(model, name)
+    before = ask(model, name)
+    try:
+        answers = ask(opened, name)
+    except EmbedderError:  # it names another network file than was there
+        return way, "refused"
     for method, answer in before.items():
         if isinstance(answer, np.ndarray) and method in answers:
             assert answers[method].shape[0] == answer.shape[0]

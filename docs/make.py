@@ -1,6 +1,7 @@
 """Write the parts of the documentation that come from the real thing.
 
 ``docs/cli.md`` is what ``--help`` prints; ``docs/answer.md`` lists the fields of an answer;
+``docs/documents.md`` says what ``fieldguide bench`` has found;
 ``docs/specimens.jpg`` shows each kind of the embedded collection; the pictures of the demonstration
 (``demo_pictures.py``) are taken with Chromium where there is one.
 """
@@ -141,6 +142,10 @@ def main() -> None:
     print("wrote docs/cli.md")
     (DOCS / "answer.md").write_text(answer_reference(), encoding="utf-8")
     print("wrote docs/answer.md")
+    from benchmarks.documents.bench import page_of_documents
+
+    (DOCS / "documents.md").write_text(page_of_documents(), encoding="utf-8")
+    print("wrote docs/documents.md")
     (DOCS / "specimens.jpg").write_bytes(sheet_of_specimens())
     print("wrote docs/specimens.jpg")
     browser = shutil.which("chromium")

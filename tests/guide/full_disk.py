@@ -91,6 +91,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     home = asked.home.resolve()
+    home.mkdir(parents=True, exist_ok=True)
     with small_disk(home / "disk") as disk:
         for work in list_works(home):
             found = fill(work, disk, asked.times, random.Random(asked.seed))

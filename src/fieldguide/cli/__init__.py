@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from fieldguide._display import printable
 from fieldguide.chapters import OPTIONAL
 from fieldguide.cli import (
+    bench,
     build,
     compare,
     describe,
@@ -117,7 +118,7 @@ for _command in (build.demo, build.build, build.add, describe.describe):
 app.command(context_settings={"ignore_unknown_options": True})(find.find)  # "-red" is a term
 for _command in (plot.plot, serve.serve, identify.identify, compare.compare):
     app.command()(_command)
-for _command in (edit.edit, export.export, watch.watch):
+for _command in (edit.edit, export.export, watch.watch, bench.bench):
     app.command()(_command)
 for _name in OPTIONAL:
     app.command()(import_module(f"fieldguide.chapters.{_name}.command").COMMAND)

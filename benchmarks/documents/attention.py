@@ -1,0 +1,100 @@
+"""Attention Tree (Panda and Roy): the figures of the document."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.documents.item import Item, Verdict, judge_parts
+
+TITLE = "Attention Tree: learning hierarchies of visual features"
+LOSS = 0.03  # of accuracy: keys that lose no more than this are compared by their cost
+FAMILIES = ("attention", "relaxed", "cut", "confusion")
+
+
+def judge_tradeoff(results: Mapping[str, dict[str, Any]], data: tuple[str, ...]) -> Verdict:
+    """Whether attention trees are the cheapest of the trees at nearly the accuracy of one-vs-all.
+
+    The document's trees are walked greedily; ours are also searched by a shortlist, which is told.
+    """
+    parts: dict[str, bool] = {}
+    told = []
+    for name in data:
+        greedy, found = (
+            find_cheapest([c for c in results["keys"]["cells"] if c["data"] == name], searches)
+            for searches in (("greedy", ""), None)
+        )
+        if not found:
+            continue
+        parts[f"{name}, as printed"] = is_first(greedy)
+        parts[f"{name}, with a shortlist"] = is_first(found)
+        told.append(
+            f"{name}: {word_costs(greedy)} by the greedy walk, {word_costs(found)} by any search"
+        )
+    because = f"relative complexity at a loss of {LOSS:.0%} or less; " + "; ".join(told)
+    return judge_parts(parts, because)
+
+
+def find_cheapest(cells: list[dict], searches: tuple[str, ...] | None) -> dict[str, float]:
+    """Return the least relative complexity of each family at an allowed loss; ∞ where none is."""
+    flat = np.mean([c["accuracy"] for c in cells if c["key"] == "one-vs-all"])
+    groups: dict[tuple[str, str], list[dict]] = {}
+    for cell in cells:
+        if searches is None or cell["search"] in searches:
+            groups.setdefault((cell["key"], cell["search"]), []).append(cell)
+    costs = dict.fromkeys(FAMILIES, np.inf)
+    for (key, _), own in groups.items():
+        family = key.split(",")[0]
+        if family in costs and np.mean([c["accuracy"] for c in own]) >= flat - LOSS:
+            costs[family] = min(costs[family], float(np.mean([c["rc"] for c in own])))
+    return costs
+
+
+def is_first(costs: Mapping[str, float]) -> bool:
+    return np.isfinite(costs["attention"]) and costs["attention"] <= min(costs.values())
+
+
+def word_costs(costs: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{family} {cost:.3f}" if np.isfinite(cost) else f"{family} never"
+        for family, cost in costs.items()
+    )
+
+
+def judge_growth(results: Mapping[str, dict[str, Any]]) -> Verdict:
+    """Whether the cost of an attention tree grows more slowly than the number of kinds does."""
+    cells = results["growth"]["cells"]
+    powers = {}
+    for key in dict.fromkeys(cell["key"] for cell in cells):
+        own = [c for c in cells if c["key"] == key and c["evaluations"] > 0]
+        kinds, spent = (np.log([c[what] for c in own]) for what in ("kinds", "evaluations"))
+        powers[key] = float(np.polyfit(kinds, spent, 1)[0])
+    ours = next(power for key, power in powers.items() if key.startswith("attention"))
+    others = [power for key, power in powers.items() if key.startswith(("cut", "relaxed, rho"))]
+    because = "cost grows as the number of kinds to the power " + ", ".join(
+        f"{power:.2f} ({key})" for key, power in powers.items()
+    )
+    parts = {"sublinear": ours < 1, "no faster than the rivals": ours <= min(others)}
+    return judge_parts(parts, because)
+
+
+ITEMS = (
+    Item("attention/fig1", "A drawing of attention in the brain, and a toy tree.",
+         instead="an illustration"),
+    Item("attention/fig2", "The tree of 3,000 drawn points, whose features are lines.",
+         ("attention_pictures",), page="keys.md#keys-with-a-graph"),
+    Item("attention/fig3", "A relaxed and a constrained hierarchy, as a sample.",
+         instead="an illustration; Δ = 0.5 is the constrained one"),
+    Item("attention/fig4", "Caltech-256: faster at the same accuracy than all other trees.",
+         ("keys",), partial(judge_tradeoff, data=("caltech101 deep", "cub200 deep")),
+         page="benchmarks.md#keys-with-a-graph"),
+    Item("attention/fig5", "SUN: the same on HOG, linear (a) and with a kernel (b).",
+         ("keys", "attention_features"), page="benchmarks.md#keys-with-a-graph"),
+    Item("attention/fig6", "The cost grows more slowly than the number of classes.",
+         ("growth",), judge_growth, page="benchmarks.md#keys-with-a-graph"),
+    Item("attention/fig7", "The tree of some photographs: alike ones part late.",
+         ("attention_pictures",), page="benchmarks.md#the-attention-tree"),
+    Item("attention/fig8", "The first three levels, with examples of each side.",
+         ("attention_pictures",), page="benchmarks.md#the-attention-tree"),
+)  # fmt: skip

@@ -57,7 +57,8 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "specimens-site" / "index.html").exists()
 
 
-def test_the_python_of_the_other_pages_runs():
+def test_the_python_of_the_other_pages_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some of it writes files
     for page in PAGES:
         if page.name != "README.md":
             names: dict = {}  # a page reads from top to bottom: later examples use earlier ones

@@ -89,7 +89,7 @@ ITEMS = (
          instead="an illustration"),
     Item("additive/fig2", "Examples of the four collections.", instead="an illustration"),
     Item("additive/table1", "FS-χ² has the best average precision, with few words.",
-         ("additive_table",), judge_selectors, page="additive_selection.md"),
+         ("additive_table",), judge_selectors, page="additive_selection.md#measured"),
     Item("additive/fig3", "Patches of the words with the largest weights.",
          instead="the plates of a guide show the windows of its patterns (docs/marks.md)"),
     Item("additive/fig4", "Regions that are selected, coloured by their weights.",

@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmarks.documents.item import Item, Verdict, judge_parts, word_interval
 
+PAGE = "describe.md#apascal-against-its-taxonomy"
 TITLE = "Learning hierarchical linguistic descriptions of visual datasets"
 ERRORS = ("AEE, flat", "AEE, alive", "AEE, fine")  # three readings of the hierarchy of Figure 4
 
@@ -86,15 +87,15 @@ ITEMS = (
     Item("atp/fig3a", "The attribute hierarchy of PASCAL, from annotations.",
          ("attribute_tree_text",), page="describe.md#trees-to-read"),
     Item("atp/fig3b", "The same from the scores of attribute detectors.",
-         ("attribute_tree_detectors",), judge_detectors, page="describe.md#apascal-against-its-taxonomy"),
+         ("attribute_tree_detectors",), judge_detectors, page=PAGE),
     Item("atp/fig4", "The category hierarchy that trees are compared with.",
          instead="given, not a result; its three readings are in fieldguide.datasets"),
     Item("atp/fig5a", "The edge error beside FBLM's, and beside cuts of agglomeration.",
-         ("attribute_tree_quality",), judge_errors, page="describe.md#apascal-against-its-taxonomy"),
+         ("attribute_tree_quality",), judge_errors, page=PAGE),
     Item("atp/fig5b", "The same from the scores of detectors.",
-         ("attribute_tree_detectors",), judge_detectors, page="describe.md#apascal-against-its-taxonomy"),
+         ("attribute_tree_detectors",), judge_detectors, page=PAGE),
     Item("atp/table1", "The edge error hardly depends on the prior's numbers.",
-         ("attribute_tree_quality",), judge_priors, page="describe.md#apascal-against-its-taxonomy"),
+         ("attribute_tree_quality",), judge_priors, page=PAGE),
     Item("atp/fig6", "Locality and purity beside FBLM's, on SUN09.",
-         ("attribute_tree_quality",), judge_compromise, page="describe.md#apascal-against-its-taxonomy"),
+         ("attribute_tree_quality",), judge_compromise, page=PAGE),
 )  # fmt: skip

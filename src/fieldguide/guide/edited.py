@@ -124,8 +124,10 @@ class EditedCatalogue(Catalogue):
             if raw != name and (WORD, raw) in of:
                 of[WORD, name] = of.pop((WORD, raw))
         hidden = {
-            b for b, each in self._branch_edits.items() if any(e.verb == "hide" for e in each)
-        }
+            b
+            for b, each in self._branch_edits.items()
+            if any(e.verb == "hide" for e in each) and self._tree[b].parent is not None
+        }  # what holds everything is shown
         return Overlay(
             aliases,
             self.hand.excluded,

@@ -1,5 +1,6 @@
 """What edits do to an opened guide at once, and to the next build."""
 
+import json
 import random
 import shutil
 
@@ -168,6 +169,14 @@ def test_a_renamed_branch_keeps_its_name_when_it_comes_back(edited, rebuild):
     built = rebuild(edited)
     held = set(built.members(branch=built.find_branch("ladders")).tolist())
     assert {built.specimen(i).kind for i in held} == {"stripe"}
+
+
+def test_the_whole_collection_is_not_hidden_by_a_line_from_elsewhere(edited):
+    line = {"number": 1, "verb": "hide", "target": {"branch": "", "count": 8}}
+    (edited.folder / FILE_NAME).write_text(json.dumps(line) + "\n")
+    opened = Guide.open(edited.folder)
+    assert not opened.overlay.hidden
+    assert opened.branches[0].count == edited.branches[0].count
 
 
 def test_a_hidden_branch_leaves_its_specimens_to_the_one_above(edited, rebuild):

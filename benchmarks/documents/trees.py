@@ -87,7 +87,7 @@ ITEMS = (
     Item("atp/fig3a", "The attribute hierarchy of PASCAL, from annotations.",
          ("attribute_tree_text",), page="describe.md#trees-to-read"),
     Item("atp/fig3b", "The same from the scores of attribute detectors.",
-         ("attribute_tree_detectors",), judge_detectors, page=PAGE),
+         ("attribute_tree_detectors",), page=PAGE),
     Item("atp/fig4", "The category hierarchy that trees are compared with.",
          instead="given, not a result; its three readings are in fieldguide.datasets"),
     Item("atp/fig5a", "The edge error beside FBLM's, and beside cuts of agglomeration.",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from PIL import Image, ImageDraw
 
 VIEW = {"width": 1000, "height": 640}
-WIDTH, N_COLORS = 800, 128  # of the GIF
+WIDTH, N_COLORS = 800, 256  # of the GIF
 START, DROP_MS, STEP_MS, LOOK_MS = (930, 600), 90, 60, 2400
 POINTER = [(0, 0), (0, 26), (7, 20), (12, 31), (17, 29), (12, 18), (21, 18)]
 
@@ -77,7 +77,7 @@ def encode_gif(frames: list[Frame]) -> bytes:
     sheet = Image.new("RGB", (WIDTH, height * len(still)))
     for place, image in enumerate(still):
         sheet.paste(image, (0, place * height))
-    palette = sheet.quantize(N_COLORS, method=Image.Quantize.MEDIANCUT)
+    palette = sheet.quantize(N_COLORS, method=Image.Quantize.MEDIANCUT, kmeans=1)
     drawn = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in small]
     buffer = io.BytesIO()
     drawn[0].save(

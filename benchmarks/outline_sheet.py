@@ -126,8 +126,9 @@ def outline(
 ) -> Outlined:
     """Outline what decides for the kind that is named."""
     name = str(key.predict(seen.row)[0])
-    of_all, of_two = lay_over(seen, list_contrasts(key, seen.row, name), key, stack, network)
-    located = of_all if plates else of_two
+    told = list_contrasts(key, seen.row, name)
+    shown = told[:1] if plates else told[-1:]
+    (located,) = lay_over(seen, shown, told, key, stack, network)
     subject = trace_outlines(lay_canvas(seen.image, seen.looks.subject).is_subject)
     told = name if picture.split("/")[0] == name else f"{name}*"
     return Outlined(seen.image, located, subject, picture, [told.replace("_", " ")])

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from moving_picture import film_identify
+from moving_picture import film_identify, take
 from PIL import Image
 
 DOCS = Path(__file__).parent
@@ -67,11 +67,11 @@ def draw_new(path: Path) -> Path:
     return path
 
 
-def take_page(page: Any, address: str) -> Image.Image:
-    """Return the first screen of a page."""
+def take_page(page: Any, address: str, **options: Any) -> Image.Image:
+    """Return what a page shows, the first screen of it unless the options say otherwise."""
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    return take(page, **options)
 
 
 def take_spread(page: Any, address: str) -> Image.Image:
@@ -79,9 +79,7 @@ def take_spread(page: Any, address: str) -> Image.Image:
     width, height = 703, 1032  # A4 within margins of 12 mm, at 96 pixels to the inch
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(media="print")
-    page.goto(address)
-    page.wait_for_load_state("networkidle")
-    whole = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    whole = take_page(page, address, full_page=True)
     cut = round(page.locator(".plate-list").bounding_box()["y"])
     margin, gap = 45, 10
     sheet = Image.new("RGB", (width + 2 * margin, height + 2 * margin), "white")

@@ -24,7 +24,7 @@ def film_identify(page: Any, address: str, picture: Path) -> bytes:
     page.set_viewport_size(VIEW)
     page.goto(f"{address}/identify.html")
     page.wait_for_load_state("networkidle")
-    frames = list(carry(take(page), Image.open(picture), page.locator("#drop")))
+    frames = carry(take(page), Image.open(picture), page.locator("#drop"))
     page.set_input_files("input[type=file]", picture)
     page.wait_for_selector(".spent")
     page.wait_for_load_state("networkidle")
@@ -35,9 +35,9 @@ def film_identify(page: Any, address: str, picture: Path) -> bytes:
     return encode_gif(frames)
 
 
-def take(page: Any) -> Image.Image:
+def take(page: Any, **options: Any) -> Image.Image:
     """Return what the page shows now."""
-    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    return Image.open(io.BytesIO(page.screenshot(**options))).convert("RGB")
 
 
 def carry(shown: Image.Image, picture: Image.Image, target: Any, n_steps: int = 12) -> list[Frame]:

@@ -22,12 +22,8 @@ def judge_tradeoff(results: Mapping[str, dict[str, Any]], data: tuple[str, ...])
     parts: dict[str, bool] = {}
     told = []
     for name in data:
-        greedy, found = (
-            find_cheapest([c for c in results["keys"]["cells"] if c["data"] == name], searches)
-            for searches in (("greedy", ""), None)
-        )
-        if not found:
-            continue
+        cells = [cell for cell in results["keys"]["cells"] if cell["data"] == name]
+        greedy, found = (find_cheapest(cells, searches) for searches in (("greedy", ""), None))
         parts[f"{name}, as printed"] = is_first(greedy)
         parts[f"{name}, with a shortlist"] = is_first(found)
         told.append(

@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.documents import DOCUMENTS, ITEMS, Item, Verdict
 from benchmarks.measures import machine, save
+from fieldguide._files import write_text
 
 VERDICTS = Path(__file__).with_name("verdicts.json")
 NOT_HERE = "not testable here"
@@ -88,7 +89,7 @@ def keep_verdict(name: str, verdict: Verdict) -> None:
     """Write down what a full run has found."""
     known = read_verdicts() | {name: verdict}
     plain = {name: known[name]._asdict() for name in ITEMS if name in known}
-    VERDICTS.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(VERDICTS, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_verdicts() -> dict[str, Verdict]:

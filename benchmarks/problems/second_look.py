@@ -74,7 +74,7 @@ if "places" in OPTIONAL:
         fit_canvas,
         lay_canvas,
         outline_field,
-        share_margins,
+        share_margin,
     )
 
 CELLS = Path("out/bench/second_look")
@@ -327,7 +327,7 @@ def judge_outline(
     looks = seen.looks.as_parts() | {
         "deep": first_look(seen.first, network.find_area(WHOLE["whole"], *image.size))
     }
-    field = share_margins(told, seen.row, columns, looks, image.size, network)[-1]
+    field = share_margin(told[-1], told, seen.row, columns, looks, image.size, network)
     placed = sum(part.value for part in field.parts if part.is_placed)
     canvas = lay_canvas(image, seen.looks.subject)
     masks, _ = outline_field(field, canvas)
@@ -410,8 +410,11 @@ def judge_specimens(seed: int, n_kinds: int) -> dict[str, dict[str, float]]:
         area = network.find_area(WHOLE["whole"], *images[k].size)
         looks["deep"] = first_look(seen[k].first, area)
         columns = stack.split_columns(X.shape[1])
-        told = share_margins([of_all, of_two], X[k], columns, looks, images[k].size, network)
-        fields = dict(zip(WAYS, told, strict=True))
+        told = [of_all, of_two]
+        fields = {
+            way: share_margin(each, told, X[k], columns, looks, images[k].size, network)
+            for way, each in zip(WAYS, told, strict=True)
+        }
         scores = selectors[target[k]].instance_scores([list_cells(seen[k])])[0]
         grid = scores.reshape(looks["closer"].cells.shape[:2])
         shape = fit_canvas(images[k].size)

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
-from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margins
+from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
@@ -189,7 +189,7 @@ def find_missing(
             looks = look_closer(image, work.network, finder, basis)
             seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
             contrasts = list_contrasts(key, seen.row, kind)
-            located = lay_over(seen, contrasts, key, features.stack, work.network)
+            located = lay_over(seen, contrasts, contrasts, key, features.stack, work.network)
         return records[i].digest, _to_bytes(located)
 
     n_done = len(todo) - len(missing)
@@ -220,27 +220,32 @@ def locate(
     contrasts = list_contrasts(key, seen.row, kind)
     if not contrasts or contrasts[-1].rival is None:
         return None
-    return lay_over(seen, contrasts, key, stack, network)[-1]
+    return lay_over(seen, contrasts[-1:], contrasts, key, stack, network)[0]
 
 
 def lay_over(
     seen: Seen,
-    contrasts: Sequence[Contrast],
+    shown: Sequence[Contrast],
+    told: Sequence[Contrast],
     key: Any,
     stack: FeatureStack | None,
     network: Network,
 ) -> tuple[Located, ...]:
-    """Return where in a picture each of some functions of the key for one kind comes from."""
+    """Return where in a picture each shown function of the key comes from, of those for a kind."""
     n_columns = seen.row.shape[1]
     columns = {DEEP: slice(0, n_columns)} if stack is None else stack.split_columns(n_columns)
     looks = seen.looks.as_parts()
     if network.is_mean:
         looks[DEEP] = first_look(seen.first, network.find_area(WHOLE["whole"], *seen.image.size))
     canvas = lay_canvas(seen.image, seen.looks.subject)
-    fields = share_margins(contrasts, seen.row, columns, looks, seen.image.size, network)
     return tuple(
-        locate_margin(canvas, field, str(key.classes_[contrast.winner]), name_rival(key, contrast))
-        for contrast, field in zip(contrasts, fields, strict=True)
+        locate_margin(
+            canvas,
+            share_margin(contrast, told, seen.row, columns, looks, seen.image.size, network),
+            str(key.classes_[contrast.winner]),
+            name_rival(key, contrast),
+        )
+        for contrast in shown
     )
 
 

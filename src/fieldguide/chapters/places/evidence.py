@@ -65,28 +65,9 @@ class Canvas(NamedTuple):
     around: np.ndarray  # (height, width), the share of subject around each pixel
 
 
-def share_margins(
-    contrasts: Sequence[Contrast],
-    row: np.ndarray,
-    columns: Mapping[str, slice],
-    looks: Mapping[str, Look],
-    size: tuple[int, int],
-    network: Network,
-) -> list[Field]:
-    """Lay the margins of functions for one kind over a picture.
-
-    The outline against a rival follows that against all others as well, where it is among them.
-    """
-    fields = [share_margin(each, row, columns, looks, size, network) for each in contrasts]
-    of_all = [field for each, field in zip(contrasts, fields, strict=True) if each.rival is None]
-    return [
-        field._replace(sharp=np.mean([field.sharp, *(whole.sharp for whole in of_all)], axis=0))
-        for field in fields
-    ]
-
-
 def share_margin(
     contrast: Contrast,
+    told: Sequence[Contrast],
     row: np.ndarray,
     columns: Mapping[str, slice],
     looks: Mapping[str, Look],
@@ -95,29 +76,36 @@ def share_margin(
 ) -> Field:
     """Lay what each part of a row adds to a margin over a picture of width and height ``size``.
 
-    ``columns`` are those of each part, ``looks`` the cells of those parts that have any, as
-    ``network`` has seen them.
+    ``told`` are the functions that the key has for this kind: where that against all others is
+    among them, the outline follows it as well. ``columns`` are those of each part, ``looks`` the
+    cells of those parts that have any, as ``network`` has seen them.
     """
     row = row.ravel()
-    placed, parts, finer = {}, [], None
-    for name, own in columns.items():
-        coef = contrast.coef[own]
-        value = float(coef @ row[own])
-        if name in looks:
-            length = float(np.linalg.norm(row[own]))  # that the part was scaled to
-            placed[name] = (looks[name].area, looks[name].share_out(coef) * length)
-            finer = looks[name].trace(coef * length, network) if name == SHARPEST else finer
-        parts.append(PartOfMargin(name, value, name in looks))
+    length = {name: float(np.linalg.norm(row[own])) for name, own in columns.items()}
+    placed = [name for name in columns if name in looks]
+    of_all = [each.coef for each in told if each.rival is None]
+    followed = np.mean([contrast.coef, *of_all], axis=0)
+
+    def lay(coef: np.ndarray, name: str) -> tuple[tuple[float, float, float, float], np.ndarray]:
+        # the part was scaled to its length
+        return looks[name].area, looks[name].share_out(coef[columns[name]]) * length[name]
+
+    parts = [
+        PartOfMargin(name, float(contrast.coef[own] @ row[own]), name in looks)
+        for name, own in columns.items()
+    ]
     parts.append(PartOfMargin(CONSTANT, float(contrast.intercept), False))
-    canvas = fit_canvas(size)
-    values = sum_shares(list(placed.values()), canvas)
-    sharp = values
+    ways = [lay(followed, name) for name in placed]
     if SHARPEST in placed:
-        area, cells = placed[SHARPEST]
-        share = 0.0 if finer is None else SHARE_FINER
-        ways = [(1 - share) * cells] + ([] if finer is None else [share * finer])
-        sharp = sum_shares([(area, way) for way in ways], canvas)
-    return Field(values, sharp, tuple(parts))
+        area, cells = lay(followed, SHARPEST)
+        scaled = followed[columns[SHARPEST]] * length[SHARPEST]
+        finer = looks[SHARPEST].trace(scaled, network)
+        ways = [(area, cells)]
+        if finer is not None:
+            ways = [(area, (1 - SHARE_FINER) * cells), (area, SHARE_FINER * finer)]
+    canvas = fit_canvas(size)
+    values = sum_shares([lay(contrast.coef, name) for name in placed], canvas)
+    return Field(values, sum_shares(ways, canvas), tuple(parts))
 
 
 def lay_canvas(image: Image.Image, subject: Subject) -> Canvas:

@@ -9,6 +9,7 @@
     │   └── UnreadableImageError    one image file that cannot be read (counted, listed, skipped)
     ├── EmbedderError               a network file that is missing, altered or of the wrong shape
     ├── EditError                   an edit of a guide that cannot be made
+    ├── ClusterError                workers of a scheduler that cannot be reached or do not fit
     ├── ModelError                  a model that cannot be saved, or a saved one that is damaged
     │   └── OtherFormError          a saved one with other fields than those of this version
     └── GuideError                  a guide folder that is missing, damaged or of another version
@@ -64,6 +65,10 @@ class GuideError(FieldguideError):
 
 class EditError(FieldguideError):
     """An edit of a guide that cannot be made: an unknown verb, target or value."""
+
+
+class ClusterError(FieldguideError):
+    """A scheduler that cannot be reached, or a worker that would not give the same answers."""
 
 
 class FieldguideWarning(UserWarning):

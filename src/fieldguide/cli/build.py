@@ -137,6 +137,14 @@ def build(
             "gpu), or 'auto'."
         ),
     ] = "cpu",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a dask scheduler, or its scheduler file: its workers, which see "
+            "FOLDER under the same name, measure the images (needs the extra cluster).",
+            show_default=False,
+        ),
+    ] = None,
     max_megapixels: Annotated[
         float, typer.Option(help="Larger pictures are listed as unreadable.")
     ] = 80,
@@ -180,6 +188,7 @@ def build(
             seed=seed,
             n_jobs=jobs,
             device=device,
+            client=scheduler,
         )
     if as_json:
         say_json({**guide.about, "guide": str(out), "summary": guide.summary})

@@ -267,6 +267,20 @@ class Collection:
             _arrays=tuple(arrays[i] for i in order),
         )
 
+    def part(self, indices: Sequence[int]) -> "Collection":
+        """Return some of the images as a small collection that other processes can be given.
+
+        It has what it takes to read them, and nothing of the others. They are read from where they
+        are, which must have the same name there.
+        """
+        return Collection(
+            self.name,
+            tuple(self.items[i] for i in indices),
+            max_pixels=self.max_pixels,
+            folder=None if self.folder is None else Path(os.path.abspath(self.folder)),
+            _arrays=None if self._arrays is None else tuple(self._arrays[i] for i in indices),
+        )
+
     def picture(self, i: int, *, at_least_px: int = 0) -> tuple[Picture, str]:
         """Decode image ``i``; return it with a digest of its content."""
         if self._arrays is not None:

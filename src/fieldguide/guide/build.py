@@ -10,8 +10,10 @@ import time
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from fieldguide._check import check_choice
+from fieldguide._cluster import open_cluster
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.stack import split_parts
@@ -23,13 +25,25 @@ from fieldguide.guide.trees import TREES
 from fieldguide.guide.workspace import Progress, Settings, open_workspace
 
 
-def build_guide(collection: Collection, out: Path, settings: Settings, progress: Progress) -> None:
-    """Build the guide of ``collection`` in the folder ``out``."""
+def build_guide(
+    collection: Collection,
+    out: Path,
+    settings: Settings,
+    progress: Progress,
+    client: Any = None,
+) -> None:
+    """Build the guide of ``collection`` in the folder ``out``.
+
+    ``client`` is what :func:`~fieldguide._cluster.open_cluster` takes.
+    """
     started = time.monotonic()
     check_settings(settings)
     check_target(collection, out)
     clock = StepClock(progress)
-    with open_workspace(collection, out, settings, clock) as work:
+    with (
+        open_cluster(client) as cluster,
+        open_workspace(collection, out, settings, clock, cluster) as work,
+    ):
         for chapter in list_chapters():
             chapter.build(work)
         work.info |= {

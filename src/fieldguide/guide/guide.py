@@ -95,6 +95,7 @@ class Guide(GuideContents):
         places: bool = True,
         n_jobs: int = -1,
         device: str = "cpu",
+        client: Any = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> "Guide":
         """Build the guide of a collection, or bring it up to date.
@@ -148,6 +149,9 @@ class Guide(GuideContents):
             Where the network runs: "cuda" is a graphics processor of NVIDIA's, reached through the
             extra ``gpu``, and "auto" takes it if there is one. What it measures agrees with the
             processor's measurements to about five digits, not to the last bit.
+        client : distributed.Client or str, optional
+            Of a dask scheduler, or its address: its workers measure the images, in place of this
+            machine's threads. The guide does not depend on it. See ``docs/scale.md``.
         progress : callable, optional
             Called with (what is being done, how many are done, how many there are).
         """
@@ -170,7 +174,7 @@ class Guide(GuideContents):
             marks=marks,
             places=places,
         )
-        build_guide(collection, Path(out), settings, progress or (lambda *_: None))
+        build_guide(collection, Path(out), settings, progress or (lambda *_: None), client)
         guide = cls(out)
         if network:
             guide.use_embedder(network)

@@ -2,12 +2,14 @@
 
 Each image is decoded once. A small batch is one piece of work: it is decoded, its thumbnails are
 written, the network runs on what could be read. Batches run side by side in threads; their
-results come back in order, so neither answers nor files depend on how many there are.
+results come back in order, so neither answers nor files depend on how many there are. The workers
+of a cluster are given the same batches (:mod:`fieldguide.guide.shards`).
 """
 
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from PIL import Image
@@ -17,7 +19,6 @@ from fieldguide.collection import Collection, Taken
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.properties import measure_properties
-from fieldguide.guide.shelf import Shelf
 
 SMALL_PX = 256
 LARGE_PX = 1024
@@ -48,11 +49,27 @@ class Measured:
         return replace(self, properties=None, embedding=None, logits=None)
 
 
+class Pictures(Protocol):
+    """Where thumbnails go, such as the shelf of a guide."""
+
+    def has(self, address: str) -> bool:
+        """Whether a picture is there."""
+
+    def put(self, address: str, data: bytes) -> None:
+        """Take a picture."""
+
+
+def deal_batches(indices: Sequence[int], network: Network) -> list[Sequence[int]]:
+    """Return pieces of work, each of as many images as are worth measuring at once."""
+    size = max(BATCH_SIZE, network.n_at_once)
+    return [indices[i : i + size] for i in range(0, len(indices), size)]
+
+
 def measure_images(
     collection: Collection,
     indices: Sequence[int],
     network: Network,
-    shelf: Shelf,
+    shelf: Pictures,
     *,
     n_jobs: int,
 ) -> Iterator[list[Measured]]:
@@ -61,10 +78,10 @@ def measure_images(
     Thumbnails go to the shelf, named by the digest of the image's content. A file that could not
     be read for a reason of the moment has an empty stamp.
     """
-    size = max(BATCH_SIZE, network.n_at_once)
-    batches = [indices[i : i + size] for i in range(0, len(indices), size)]
     yield from map_in_order(
-        lambda batch: _measure_batch(collection, batch, network, shelf), batches, n_jobs=n_jobs
+        lambda batch: measure_batch(collection, batch, network, shelf),
+        deal_batches(indices, network),
+        n_jobs=n_jobs,
     )
 
 
@@ -75,9 +92,10 @@ def picture_names(digest: str, has_large: bool) -> tuple[str, str]:
     return small, (f"{stem}.l.jpg" if has_large else small)
 
 
-def _measure_batch(
-    collection: Collection, batch: Sequence[int], network: Network, shelf: Shelf
+def measure_batch(
+    collection: Collection, batch: Sequence[int], network: Network, shelf: Pictures
 ) -> list[Measured]:
+    """Return the measurements of some images; thumbnails go to the shelf."""
     records: list[Measured] = []
     images: list[Image.Image] = []
     for i in batch:
@@ -117,7 +135,7 @@ def _add_outputs(record: Measured, outputs: Outputs, row: int) -> Measured:
     return replace(record, embedding=outputs.embedding[row], logits=logits)
 
 
-def _write_pictures(image: Image.Image, digest: str, shelf: Shelf) -> bool:
+def _write_pictures(image: Image.Image, digest: str, shelf: Pictures) -> bool:
     """Write the thumbnail, and a larger picture where there is more to see; say whether."""
     has_large = max(image.size) > KEEP_SMALL_PX
     small, large = picture_names(digest, has_large)

@@ -16,6 +16,8 @@ from the earlier guide.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +27,7 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
+from fieldguide.collection import Collection
 from fieldguide.errors import GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.features import (
     MAP_SIZE,
@@ -37,15 +40,17 @@ from fieldguide.features import (
     score_subject,
     see_subject,
 )
-from fieldguide.features.network import join_names
+from fieldguide.features.network import Network, join_names
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, QUARTERS, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.journal import Kept, pack_row, unpack_row
+from fieldguide.guide.lens import Lens
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
 from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
+from fieldguide.guide.shards import Shard, send_out
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.workspace import Workspace
@@ -253,29 +258,67 @@ def measure_rows(
     size = max(BATCH_SIZE, work.network.n_at_once)
     batches = [todo[i : i + size] for i in range(0, len(todo), size)]
 
-    def describe(batch: list[int]) -> list[tuple[str, bytes]]:
+    def known(batch: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
+        embedding = np.asarray(table.features["embedding"][batch])
+        return embedding, None if logits is None else np.asarray(logits[batch])
+
+    def describe(batch: list[int]) -> list[bytes]:
         images = [_read(work, i) for i in batch]
-        looks = stack.look_closer_all(images, work.network)
-        rows = stack.describe(images, np.asarray(table.features["embedding"][batch]), looks)
-        found = [rows]
-        if looks:
-            subjects = (_list_found(*each) for each in zip(images, looks, strict=True))
-            found.append(np.stack(list(subjects)))
-        if looks and logits is not None:
-            of_first = np.asarray(logits[batch])
-            both = (say_of_both(*each, work.network) for each in zip(of_first, looks, strict=True))
-            found.append(np.stack(list(both)))
-        packed = [pack_row(row) for row in np.concatenate(found, axis=1)]
-        return [(_file(table.records[i]), data) for i, data in zip(batch, packed, strict=True)]
+        return describe_images(stack, images, *known(batch), work.network)
+
+    def pack(batch: list[int]) -> Shard:
+        return Shard(work.collection.part([table.item_rows[i] for i in batch]), *known(batch))
 
     step = "looking closer" if stack.finder_ is not None else "describing images"
     work.progress(step, n_done, n)
     # Another number of threads may sum in another order.
     with threadpool_limits(1, "blas"):
-        for rows in map_in_order(describe, batches, n_jobs=work.n_jobs):
-            kept.write(rows)
+        if work.cluster is not None:
+            shards = [partial(pack, batch) for batch in batches]
+            described = send_out(work, DescribeShard(work.lens, stack), shards)
+        else:
+            described = enumerate(map_in_order(describe, batches, n_jobs=work.n_jobs))
+        for place, rows in described:
+            names = [_file(table.records[i]) for i in batches[place]]
+            kept.write(zip(names, rows, strict=True))
             n_done += len(rows)
             work.progress(step, n_done, n)
+
+
+@dataclass(frozen=True)
+class DescribeShard:
+    """Describes the images of a shard; returns what the journal keeps of each."""
+
+    lens: Lens
+    stack: FeatureStack
+
+    def __call__(self, shard: Shard) -> list[bytes]:
+        """Do it."""
+        assert shard.embedding is not None
+        images = [_decode(shard.images, i) for i in range(len(shard.images))]
+        return describe_images(self.stack, images, shard.embedding, shard.logits, self.lens.open())
+
+
+def describe_images(
+    stack: FeatureStack,
+    images: Sequence[Image.Image],
+    embedding: np.ndarray,
+    logits: np.ndarray | None,
+    network: Network,
+) -> list[bytes]:
+    """Return what the journal keeps of each picture: its row, and what a second look finds.
+
+    ``embedding`` and ``logits`` are of the first look.
+    """
+    looks = stack.look_closer_all(images, network)
+    found = [stack.describe(images, embedding, looks)]
+    if looks:
+        subjects = (_list_found(*each) for each in zip(images, looks, strict=True))
+        found.append(np.stack(list(subjects)))
+    if looks and logits is not None:
+        both = (say_of_both(*each, network) for each in zip(logits, looks, strict=True))
+        found.append(np.stack(list(both)))
+    return [pack_row(row) for row in np.concatenate(found, axis=1)]
 
 
 def save_stack(stack: FeatureStack, draft: files.NewFiles) -> None:
@@ -383,11 +426,14 @@ def _file(record: Measured) -> str:
 
 
 def _read(work: Workspace, i: int) -> Image.Image:
-    table: Table = work.built[specimens.NAME]
+    return _decode(work.collection, work.built[specimens.NAME].item_rows[i])
+
+
+def _decode(collection: Collection, i: int) -> Image.Image:
     try:
-        return work.collection.picture(table.item_rows[i], at_least_px=LARGE_PX)[0].image
+        return collection.picture(i, at_least_px=LARGE_PX)[0].image
     except UnreadableImageError as error:
-        raise VanishedError(table.records[i].path, str(error)) from None
+        raise VanishedError(collection.items[i].path, str(error)) from None
 
 
 def _learn_stack(parts: str, work: Workspace) -> FeatureStack:

@@ -22,6 +22,7 @@ from fieldguide.guide.edits.records import SPECIMEN
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, Measured, measure_images, picture_names
 from fieldguide.guide.owner import save_owned
+from fieldguide.guide.shards import measure_elsewhere
 from fieldguide.guide.workspace import Workspace
 
 NAME = "specimens"
@@ -169,7 +170,11 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     passing: dict[str, str] = {}
     n, n_done = len(items), len(items) - len(todo)
     work.progress("reading images", n_done, n)
-    for records in measure_images(work.collection, todo, work.network, shelf, n_jobs=work.n_jobs):
+    if work.cluster is not None:
+        measured = measure_elsewhere(work, todo)
+    else:
+        measured = measure_images(work.collection, todo, work.network, shelf, n_jobs=work.n_jobs)
+    for records in measured:
         journal.write(record for record in records if record.stamp)
         passing |= {r.path: r.reason for r in records if r.reason and not r.stamp}
         n_done += len(records)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fieldguide._cluster import Cluster
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network, open_network
@@ -14,6 +15,7 @@ from fieldguide.guide.editions import Draft
 from fieldguide.guide.edits.log import EditLog, Reading
 from fieldguide.guide.faults import explained_faults
 from fieldguide.guide.journal import Journal
+from fieldguide.guide.lens import Lens
 
 MEASURE_VERSION = 2  # raise it when a measurement changes: old ones are then not used again
 
@@ -68,6 +70,8 @@ class Workspace:
         What becomes guide.json; each chapter adds its own.
     pictures : set of str
         Addresses of pictures that are no specimen's.
+    cluster : Cluster or None
+        Workers that measure in place of this machine's threads.
     """
 
     collection: Collection
@@ -81,6 +85,7 @@ class Workspace:
     built: dict[str, Any] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
     pictures: set[str] = field(default_factory=set)
+    cluster: Cluster | None = None
 
     @property
     def seed(self) -> int:
@@ -92,6 +97,11 @@ class Workspace:
         """Threads; the guide does not depend on it."""
         return self.settings.n_jobs
 
+    @property
+    def lens(self) -> Lens:
+        """What opens the network in a worker."""
+        return Lens.of(self.network, self.settings.embedder, self.settings.device)
+
 
 def name_measuring(network: str, max_pixels: int) -> str:
     """Return all that measurements depend on, as guide.json keeps it."""
@@ -100,7 +110,11 @@ def name_measuring(network: str, max_pixels: int) -> str:
 
 @contextmanager
 def open_workspace(
-    collection: Collection, out: Path, settings: Settings, progress: Progress
+    collection: Collection,
+    out: Path,
+    settings: Settings,
+    progress: Progress,
+    cluster: Cluster | None = None,
 ) -> Iterator[Workspace]:
     """Open the folder of a guide to build into; what the block wrote is published at its end."""
     out.mkdir(parents=True, exist_ok=True)
@@ -119,7 +133,9 @@ def open_workspace(
         if edits.edits:
             info["edits"] = edits.last
         work = Workspace(
-            collection, settings, network, journal, draft, earlier, progress, edits, info=info
+            *(collection, settings, network, journal, draft, earlier, progress, edits),
+            info=info,
+            cluster=cluster,
         )
         yield work
         earlier.close()

@@ -24,6 +24,7 @@ MEASURING = (  # the steps of a build in which pictures are read
     "reading dates and places",
     "describing images",
     "looking closer",
+    "waiting for a worker",
 )
 SOURCES = {
     "annotation": "Noted by the owner",

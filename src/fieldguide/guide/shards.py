@@ -1,0 +1,154 @@
+"""Pieces of work with images, for the workers of a cluster.
+
+A worker reads the images itself, from a folder that has the same name on all machines, and sends
+back numbers and thumbnails; this machine alone writes to the journal and to the guide's folder.
+
+A worker that sees other files under the same names would spoil a guide in silence. It compares the
+size of each with what this machine has listed. Where they differ, this machine looks again: either
+the file has changed since, and it does that piece of work itself, or the folder is not shared, and
+that is said.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldguide._cluster import name_worker
+from fieldguide.collection import Collection
+from fieldguide.errors import ClusterError
+from fieldguide.guide.earlier import find_size
+from fieldguide.guide.lens import Lens
+from fieldguide.guide.measure import Measured, deal_batches, measure_batch
+from fieldguide.guide.workspace import Workspace
+
+STEP = "waiting for a worker"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some images, and what is known of them: a row of each matrix for each image."""
+
+    images: Collection
+    embedding: np.ndarray | None = None
+    logits: np.ndarray | None = None
+
+
+class Odd(NamedTuple):
+    """A file that a worker sees otherwise than it was listed."""
+
+    path: str
+    worker: str
+
+
+class Parcel:
+    """Thumbnails on their way to the shelf of a guide."""
+
+    def __init__(self) -> None:
+        self.pictures: dict[str, bytes] = {}
+
+    def has(self, address: str) -> bool:
+        """Whether it is in the parcel."""
+        return address in self.pictures
+
+    def put(self, address: str, data: bytes) -> None:
+        """Put a picture into the parcel."""
+        self.pictures[address] = data
+
+
+@dataclass(frozen=True)
+class MeasureShard:
+    """Measures the images of a shard; returns the records and the thumbnails."""
+
+    lens: Lens
+
+    def __call__(self, shard: Shard) -> tuple[list[Measured], dict[str, bytes]]:
+        """Do it."""
+        parcel = Parcel()
+        indices = range(len(shard.images))
+        records = measure_batch(shard.images, indices, self.lens.open(), parcel)
+        return records, parcel.pictures
+
+
+@dataclass(frozen=True)
+class _Careful:
+    """A function of shards that looks at the files first."""
+
+    function: Callable[[Shard], Any]
+
+    def __call__(self, shard: Shard) -> Any:
+        path = find_odd(shard.images)
+        return self.function(shard) if path is None else Odd(path, name_worker())
+
+
+def measure_elsewhere(work: Workspace, todo: Sequence[int]) -> Iterator[list[Measured]]:
+    """Yield the measurements of images, a batch at a time, as the workers end.
+
+    Thumbnails are on the shelf before their records are given.
+    """
+    batches = deal_batches(todo, work.network)
+    shards = [lambda batch=batch: Shard(work.collection.part(batch)) for batch in batches]
+    for _, (records, pictures) in send_out(work, MeasureShard(work.lens), shards):
+        for address, data in pictures.items():
+            work.draft.shelf.put(address, data)
+        yield records
+
+
+def send_out(
+    work: Workspace, function: Callable[[Shard], Any], shards: Sequence[Callable[[], Shard]]
+) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each shard and ``function(shard)``, as the workers end.
+
+    Parameters
+    ----------
+    work : Workspace
+        With a cluster.
+    function : callable
+        Of a shard; it travels.
+    shards : sequence of callables
+        Each makes a shard, when there is a worker for it.
+    """
+    assert work.cluster is not None
+
+    def wait() -> None:
+        work.progress(STEP, 0, 1)
+
+    made = (make() for make in shards)
+    for i, found in work.cluster.map_as_done(_Careful(function), made, waiting=wait):
+        if isinstance(found, Odd):
+            shard = shards[i]()
+            check_shared(shard.images, found)
+            found = function(shard)
+        yield i, found
+
+
+def find_odd(images: Collection) -> str | None:
+    """Return the first file that is not there or is not as large as it was listed."""
+    if images.folder is None:
+        return None
+    for item in images.items:
+        if _size(images, item.path) != find_size(f"{item.path}\0{item.stamp}"):
+            return item.path
+    return None
+
+
+def check_shared(images: Collection, odd: Odd) -> None:
+    """Refuse a worker that sees another file than this machine does."""
+    (stamp,) = (item.stamp for item in images.items if item.path == odd.path)
+    if _size(images, odd.path) != find_size(f"{odd.path}\0{stamp}"):
+        return  # it has changed since it was listed
+    raise ClusterError(
+        f"The worker {odd.worker} sees another file {odd.path!r} in {str(images.folder)!r} than "
+        "this machine, or none; put the images on a disk that all machines share, under the same "
+        "name."
+    )
+
+
+def _size(images: Collection, path: str) -> str | None:
+    assert images.folder is not None
+    try:
+        return str(os.stat(images.folder / path).st_size)
+    except OSError:
+        return None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from live_guide import write_guide
 from reference_pages import write_reference
 
 DOCS = Path(__file__).parent
@@ -63,6 +64,13 @@ def unlink_inherited(_app, _what, _name, _object, _options, lines) -> None:
     lines[:] = [re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", line) for line in lines]
 
 
+def add_guide(app, exception) -> None:
+    """Put a guide among the pages, for readers to walk through."""
+    if exception is None and app.builder.name == "html":
+        write_guide(Path(app.outdir), Path(app.doctreedir) / "guide")
+
+
 def setup(app) -> None:
     """Add what the settings above cannot say."""
     app.connect("autodoc-process-docstring", unlink_inherited)
+    app.connect("build-finished", add_guide)

@@ -26,10 +26,10 @@ from threadpoolctl import threadpool_limits
 from fieldguide.errors import ClusterError
 
 Versions = tuple[tuple[str, str], ...]
-Waiting = Callable[[], None]
 
 CONNECT_S = 5.0  # for which a scheduler is waited for
 _LOOK_EVERY_S = 1.0  # at how many workers there are
+_MOST_BYTES = 2**30  # that a function may hold to be sent: the scheduler has it in memory
 _AHEAD = 2  # items for each thread of the workers: one at work, one that waits there
 _LEAST = 4
 # Answers differ in their last digits, or files in their bytes, from version to version of these.
@@ -51,15 +51,33 @@ class Cluster:
     Parameters
     ----------
     client : distributed.Client
+
+    Attributes
+    ----------
+    waiting : callable
+        Called every second for as long as there is no worker.
     """
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self.waiting: Callable[[], None] = lambda: None
         self.address = str(client.scheduler.address) if client.scheduler else "?"
         self._n_threads, self._counted_at = 0, -1e9
 
+    def takes(self, function: Callable[[Any], Any]) -> bool:
+        """Whether a function can be sent, and is not too large."""
+        import cloudpickle
+
+        arrays: list[Any] = []
+        try:
+            rest = cloudpickle.dumps(function, protocol=5, buffer_callback=arrays.append)
+        except Exception:  # what cannot travel may say so in any way
+            return False
+        n_bytes = len(rest) + sum(int(each.raw().nbytes) for each in arrays)
+        return n_bytes <= _MOST_BYTES
+
     def map_as_done(
-        self, function: Callable[[Any], Any], items: Iterable[Any], *, waiting: Waiting
+        self, function: Callable[[Any], Any], items: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number of each item and ``function(item)``, in the order in which they end.
 
@@ -69,8 +87,6 @@ class Cluster:
             It returns all that it computes; what it holds travels with it.
         items : iterable
             Read as there is room for them.
-        waiting : callable
-            Called every second for as long as there is no worker.
         """
         versions, numbered = list_versions(), enumerate(items)
         # As the result of a task and not as scattered data: it can be had again when the worker
@@ -87,20 +103,18 @@ class Cluster:
                     future.add_done_callback(done.put)
                 if not pending:
                     return
-                future = self._wait(done, waiting)
+                future = self._wait(done)
                 i, _ = pending.pop(future.key)
-                result = self._read(future, waiting)
+                result = self._read(future)
                 future.release()
                 yield i, result
         finally:
             with suppress(Exception):  # of a connection that is lost
                 self.client.cancel([carried, *(future for _, future in pending.values())])
 
-    def map_in_order(
-        self, function: Callable[[Any], Any], items: Iterable[Any], *, waiting: Waiting
-    ) -> list[Any]:
+    def map_in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """Return ``function(item)`` of each item, in order."""
-        done = dict(self.map_as_done(function, items, waiting=waiting))
+        done = dict(self.map_as_done(function, items))
         return [done[i] for i in range(len(done))]
 
     def _count_threads(self) -> int:
@@ -114,22 +128,22 @@ class Cluster:
             self._counted_at = now
         return self._n_threads
 
-    def _wait(self, done: "queue.SimpleQueue[Any]", waiting: Waiting) -> Any:
+    def _wait(self, done: "queue.SimpleQueue[Any]") -> Any:
         """Return a future that has ended."""
         while True:
             try:
                 return done.get(timeout=_LOOK_EVERY_S)
             except queue.Empty:
-                self._look(waiting)
+                self._look()
 
-    def _look(self, waiting: Waiting) -> None:
+    def _look(self) -> None:
         """See whether the scheduler and workers are still there."""
         if self.client.status != "running":
             raise self._say_lost(None)
         if not self._count_threads():
-            waiting()
+            self.waiting()
 
-    def _read(self, future: Any, waiting: Waiting) -> Any:
+    def _read(self, future: Any) -> Any:
         """Return the result of a future that has ended, or raise what it ended with.
 
         A worker that dies before its result has been fetched gives the work back.
@@ -144,7 +158,7 @@ class Cluster:
             except TimeoutError:
                 if future.status == "error":  # of the work itself
                     raise
-                self._look(waiting)
+                self._look()
             except KilledWorker as error:
                 raise self._say_killed(error) from None
             except ImportError as error:

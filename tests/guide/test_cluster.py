@@ -9,7 +9,7 @@ from tests.guide.contents import contents
 from tests.guide.killed_build import check_killed_build
 from tests.guide.workers import Workers
 
-from fieldguide import _cluster
+from fieldguide import _cluster, chapters
 from fieldguide._cluster import open_cluster
 from fieldguide.collection import Collection
 from fieldguide.errors import ClusterError
@@ -45,10 +45,6 @@ def whole(folder, tmp_path_factory) -> Guide:
     return Guide.build(folder, tmp_path_factory.mktemp("whole") / "guide", n_jobs=1, **SETTINGS)
 
 
-def never():
-    raise AssertionError("there is a worker")
-
-
 def test_a_build_that_loses_its_workers_ends_in_the_same_guide(folder, whole, tmp_path, workers):
     """One worker is killed while pictures are measured; the other while they are looked at closer,
     so that one that has joined late does the rest."""
@@ -78,15 +74,17 @@ def test_a_killed_build_goes_on_with_the_same_workers(folder, whole, tmp_path, w
     check_killed_build(folder, whole, tmp_path / "guide", step, 8, step, client=client, **SETTINGS)
 
 
-def test_arrays_travel_to_the_workers(blobs, tmp_path, workers):
+def test_arrays_chains_and_exemplars_travel_too(blobs, tmp_path, workers):
     from distributed import Client
 
-    collection = Collection.from_arrays(blobs[0][::3], blobs[1][::3])
-    alone = Guide.build(collection, tmp_path / "alone", n_jobs=1, **QUICK)
+    collection = Collection.from_arrays(blobs[0][::2], blobs[1][::2])
+    settings = QUICK | {"places": True, "tree": "attribute"}
+    alone = Guide.build(collection, tmp_path / "alone", n_jobs=1, **settings)
     with Client(workers.address, set_as_default=False) as client:
-        guide = Guide.build(collection, tmp_path / "guide", client=client, **QUICK)
+        guide = Guide.build(collection, tmp_path / "guide", client=client, **settings)
         assert client.status == "running"
     assert contents(guide.folder) == contents(alone.folder)
+    assert guide.all_located() or "places" not in chapters.OPTIONAL
 
 
 def test_a_file_that_changes_after_it_was_listed_is_read_here(folder, whole, workers, tmp_path):
@@ -129,14 +127,14 @@ def test_a_worker_with_another_network_is_refused(folder, workers, lens, match):
     with open_cluster(workers.address) as cluster:
         assert cluster is not None
         with pytest.raises(ClusterError, match=match):
-            list(cluster.map_as_done(MeasureShard(lens), [shard], waiting=never))
+            list(cluster.map_as_done(MeasureShard(lens), [shard]))
 
 
 def test_results_come_back_with_their_numbers(workers):
     with open_cluster(workers.address) as cluster:
-        assert cluster.map_in_order(str, range(20), waiting=never) == [str(i) for i in range(20)]
+        assert cluster.map_in_order(str, range(20)) == [str(i) for i in range(20)]
         with pytest.raises(ZeroDivisionError):
-            cluster.map_in_order(lambda i: 1 // i, [2, 1, 0], waiting=never)
+            cluster.map_in_order(lambda i: 1 // i, [2, 1, 0])
 
 
 def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
@@ -147,11 +145,10 @@ def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
         waited.append(alone.stop())
 
     try:
-        with (
-            open_cluster(alone.address) as cluster,
-            pytest.raises(ClusterError, match=r"went away.*goes on where this one stopped"),
-        ):
-            list(cluster.map_as_done(str, range(3), waiting=stop))
+        with open_cluster(alone.address) as cluster:
+            cluster.waiting = stop
+            with pytest.raises(ClusterError, match=r"went away.*goes on where this one stopped"):
+                cluster.map_in_order(str, range(3))
     finally:
         alone.stop()
     assert waited

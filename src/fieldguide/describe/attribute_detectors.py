@@ -190,7 +190,9 @@ class AttributeDetectors(Saved, BaseEstimator):
         def train_all(C: float) -> list[_Detector]:
             columns = zip(A.T, rates, strict=True)
             return list(
-                map_in_order(lambda column: train(*column, C=C), columns, n_jobs=self.n_jobs)
+                map_in_order(
+                    lambda column: train(*column, C=C), columns, n_jobs=self.n_jobs, travels=True
+                )
             )
 
         # Threads of BLAS inside threads are slow, and may sum in another order.

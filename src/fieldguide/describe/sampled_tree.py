@@ -1,5 +1,6 @@
 """What the estimators that sample trees share: chains in parallel, the best sample, its words."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fieldguide._check import check_number, check_seed
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import Elsewhere, find_elsewhere, map_in_order
 from fieldguide._random import spawn_generators
 from fieldguide._saving import ROWS, Array, Number, Saved, Table
 from fieldguide.describe.chain_files import to_inference_data
@@ -33,6 +34,7 @@ from fieldguide.errors import InvalidArgument
 
 Progress = Callable[[int, int, float], bool | None]
 _BLOCK = 4096
+_ROUND_S = 20.0  # for which a chain is swept on another machine before it comes back
 
 
 class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
@@ -306,9 +308,14 @@ def check_bounds(owner: str, argument: str, value: Any, low: float, high: float)
 
 
 def run_chains(
-    chains: Sequence[Chain], n_iter: int, n_jobs: int | None, progress: Progress | None
+    chains: list[Chain], n_iter: int, n_jobs: int | None, progress: Progress | None
 ) -> None:
     """Sweep each chain until it has ``n_iter`` sweeps, or ``progress`` says stop."""
+    sweep = Sweep(chains[0], n_iter)
+    elsewhere = find_elsewhere(n_jobs)
+    if elsewhere is not None and elsewhere.takes(sweep):
+        run_chains_elsewhere(chains, sweep, elsewhere, progress)
+        return
     stopped = Event()
 
     def run(number: int) -> None:
@@ -324,6 +331,50 @@ def run_chains(
             pass
     finally:
         stopped.set()  # an interrupt reaches this thread alone
+
+
+class Sweep:
+    """Takes a chain as arrays, sweeps it for some seconds on any machine, and gives it back.
+
+    The rows travel with it once; a chain goes on to the same samples wherever it is.
+    """
+
+    def __init__(self, chain: Chain, n_iter: int) -> None:
+        self._rows, self._burn_in = chain.rows, chain.burn_in
+        self._likelihood, self._prior = chain.likelihood, chain.prior
+        self.n_iter = n_iter
+
+    def __call__(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Sweep until all is done or the time is up."""
+        chain, end = self.open(arrays), time.monotonic() + _ROUND_S
+        while chain.state.n_done < self.n_iter:
+            chain.sweep()
+            if time.monotonic() > end:
+                break
+        return chain.to_arrays()
+
+    def open(self, arrays: Mapping[str, np.ndarray]) -> Chain:
+        """Return a chain from its arrays."""
+        return Chain.from_arrays(arrays, self._rows, self._likelihood, self._prior, self._burn_in)
+
+
+def run_chains_elsewhere(
+    chains: list[Chain], sweep: Sweep, elsewhere: Elsewhere, progress: Progress | None
+) -> None:
+    """Sweep chains on other machines, in rounds of some seconds, and put them back in place."""
+    while pending := [c for c, each in enumerate(chains) if each.state.n_done < sweep.n_iter]:
+        found = elsewhere.map_in_order(sweep, [chains[c].to_arrays() for c in pending])
+        chains[:] = [
+            sweep.open(found[pending.index(c)]) if c in pending else each
+            for c, each in enumerate(chains)
+        ]
+        told = [
+            progress(c, chains[c].state.n_done, chains[c].trace["log_joint"][-1])
+            for c in pending
+            if progress is not None
+        ]
+        if any(told):
+            return
 
 
 def order_by_size(sample: Sample) -> Sample:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fieldguide._check import check_choice
 from fieldguide._cluster import open_cluster
+from fieldguide._parallel import sending_to
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.features.stack import split_parts
@@ -23,6 +24,8 @@ from fieldguide.guide.key_choice import check_key
 from fieldguide.guide.rows import AUTO
 from fieldguide.guide.trees import TREES
 from fieldguide.guide.workspace import Progress, Settings, open_workspace
+
+WAITING = "waiting for a worker"
 
 
 def build_guide(
@@ -42,8 +45,11 @@ def build_guide(
     clock = StepClock(progress)
     with (
         open_cluster(client) as cluster,
+        sending_to(cluster),
         open_workspace(collection, out, settings, clock, cluster) as work,
     ):
+        if cluster is not None:
+            cluster.waiting = lambda: clock(WAITING, 0, 1)
         for chapter in list_chapters():
             chapter.build(work)
         work.info |= {

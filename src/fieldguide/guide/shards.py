@@ -24,8 +24,6 @@ from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import Measured, deal_batches, measure_batch
 from fieldguide.guide.workspace import Workspace
 
-STEP = "waiting for a worker"
-
 
 @dataclass(frozen=True)
 class Shard:
@@ -76,7 +74,7 @@ class MeasureShard:
 class _Careful:
     """A function of shards that looks at the files first."""
 
-    function: Callable[[Shard], Any]
+    function: Callable[[Any], Any]
 
     def __call__(self, shard: Shard) -> Any:
         path = find_odd(shard.images)
@@ -97,7 +95,7 @@ def measure_elsewhere(work: Workspace, todo: Sequence[int]) -> Iterator[list[Mea
 
 
 def send_out(
-    work: Workspace, function: Callable[[Shard], Any], shards: Sequence[Callable[[], Shard]]
+    work: Workspace, function: Callable[[Any], Any], shards: Sequence[Callable[[], Shard]]
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number of each shard and ``function(shard)``, as the workers end.
 
@@ -111,12 +109,8 @@ def send_out(
         Each makes a shard, when there is a worker for it.
     """
     assert work.cluster is not None
-
-    def wait() -> None:
-        work.progress(STEP, 0, 1)
-
     made = (make() for make in shards)
-    for i, found in work.cluster.map_as_done(_Careful(function), made, waiting=wait):
+    for i, found in work.cluster.map_as_done(_Careful(function), made):
         if isinstance(found, Odd):
             shard = shards[i]()
             check_shared(shard.images, found)

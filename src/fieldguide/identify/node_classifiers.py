@@ -84,7 +84,7 @@ class EstimatorProblems(Problems):
                 return ConstantMargin(float(sides[0]) if len(sides) else 0.0)
             return clone(self.classifier).fit(self.X[rows[kept]], sign[kept].astype(np.int64))
 
-        models = tuple(map_in_order(train, questions, n_jobs=self.n_jobs))
+        models = tuple(map_in_order(train, questions, n_jobs=self.n_jobs, travels=True))
         linear = read_linear(models, self.X[: min(_N_CHECKED, self.n)])
         if linear is None:
             return TrainedEstimators(models)

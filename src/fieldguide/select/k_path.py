@@ -95,7 +95,7 @@ def hold_out_votes(
             scores.append(F[held_out] @ votes.coef.T + votes.intercept)
         return held_out, scores
 
-    done = list(map_in_order(walk, folds, n_jobs=n_jobs))
+    done = list(map_in_order(walk, folds, n_jobs=n_jobs, travels=True))
     result = np.empty((len(grid), len(index), done[0][1][0].shape[1]))
     for held_out, scores in done:
         result[:, held_out] = scores

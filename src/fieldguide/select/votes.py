@@ -95,7 +95,7 @@ def fit_votes(
 
     # A BLAS of several threads inside several threads is slow, and may sum in another order.
     with threadpool_limits(1, "blas"):
-        found = list(map_in_order(solve, range(len(classes)), n_jobs=n_jobs))
+        found = list(map_in_order(solve, range(len(classes)), n_jobs=n_jobs, travels=True))
     weights, flips, coef, intercept, gaps = (np.array(part) for part in zip(*found, strict=True))
     return Votes(weights, flips, coef, intercept, gaps)
 

@@ -15,6 +15,8 @@ largest.
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +29,7 @@ from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
 from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
 from fieldguide.chapters.places.records import Located, PartOfMargin, Place
+from fieldguide.collection import Collection
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
     FeatureStack,
@@ -41,9 +44,11 @@ from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
 from fieldguide.guide import register, rows, specimens
+from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.rows import Rows
+from fieldguide.guide.shards import Shard, send_out
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.views import FoundSubject, Kind
 from fieldguide.guide.workspace import Workspace
@@ -175,31 +180,66 @@ def find_missing(
     """Return what decides on each exemplar, by the digest of its picture."""
     features: Rows = work.built[rows.NAME]
     records = work.built[specimens.NAME].records
-    basis = None if features.stack is None else features.stack.basis_
     kept = work.journal.kept(f"places {inputs}")
     todo = [(kind.name, i) for kind, ids in sample for i in ids]
     missing = [(kind, i) for kind, i in todo if records[i].digest not in kept]
 
-    def find(one: tuple[str, int]) -> tuple[str, bytes]:
+    surveyor = Surveyor(key, finder, features.stack, work.lens)
+
+    def find(one: tuple[str, int]) -> bytes:
         kind, i = one
-        image = _read(work, i)
-        located: tuple[Located, ...] = ()
-        if image is not None:
-            first = work.network.see([image], cells=True)
-            looks = look_closer(image, work.network, finder, basis)
-            seen = Seen(image, first, looks, np.asarray(features.X[[i]]))
-            contrasts = list_contrasts(key, seen.row, kind)
-            located = lay_over(seen, contrasts, contrasts, key, features.stack, work.network)
-        return records[i].digest, _to_bytes(located)
+        return surveyor.find(_read(work, i), np.asarray(features.X[[i]]), kind, work.network)
+
+    def pack(kind: str, i: int) -> ExemplarShard:
+        images = work.collection.part([work.built[specimens.NAME].item_rows[i]])
+        return ExemplarShard(images, row=np.asarray(features.X[[i]]), kind=kind)
 
     n_done = len(todo) - len(missing)
     work.progress(STEP, n_done, len(todo))
-    for part in map_in_order(find, missing, n_jobs=work.n_jobs):
-        kept.write([part])
+    if work.cluster is not None:
+        found = send_out(work, surveyor, [partial(pack, *one) for one in missing])
+    else:
+        found = enumerate(map_in_order(find, missing, n_jobs=work.n_jobs))
+    for place, located in found:
+        kept[records[missing[place][1]].digest] = located
         n_done += 1
         work.progress(STEP, n_done, len(todo))
     said = {records[i].digest: json.loads(kept[records[i].digest]) for _, i in todo}
     return {digest: tuple(map(_read_record, each)) for digest, each in said.items() if each}
+
+
+@dataclass(frozen=True)
+class ExemplarShard(Shard):
+    """One exemplar, with its row and its kind."""
+
+    row: np.ndarray = field(default_factory=lambda: np.empty((1, 0), dtype=np.float32))
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Surveyor:
+    """Finds what decides on an exemplar, on this machine or on another."""
+
+    key: Any
+    finder: SubjectFinder
+    stack: FeatureStack | None
+    lens: Lens
+
+    def __call__(self, shard: ExemplarShard) -> bytes:
+        """Return what decides, as the journal keeps it."""
+        return self.find(_decode(shard.images, 0), shard.row, shard.kind, self.lens.open())
+
+    def find(
+        self, image: Image.Image | None, row: np.ndarray, kind: str, network: Network
+    ) -> bytes:
+        """Return the same of a picture; nothing decides on None."""
+        if image is None:
+            return _to_bytes(())
+        basis = None if self.stack is None else self.stack.basis_
+        first = network.see([image], cells=True)
+        seen = Seen(image, first, look_closer(image, network, self.finder, basis), row)
+        contrasts = list_contrasts(self.key, row, kind)
+        return _to_bytes(lay_over(seen, contrasts, contrasts, self.key, self.stack, network))
 
 
 def list_contrasts(key: Any, row: np.ndarray, kind: str) -> list[Contrast]:
@@ -312,9 +352,12 @@ def _learn_subjects(work: Workspace, ids: Sequence[int]) -> SubjectFinder:
 
 def _read(work: Workspace, i: int) -> Image.Image | None:
     """Return the picture of a specimen as it was measured; None where it cannot be read now."""
-    row = work.built[specimens.NAME].item_rows[i]
+    return _decode(work.collection, work.built[specimens.NAME].item_rows[i])
+
+
+def _decode(collection: Collection, i: int) -> Image.Image | None:
     try:
-        return work.collection.picture(row, at_least_px=LARGE_PX)[0].image
+        return collection.picture(i, at_least_px=LARGE_PX)[0].image
     except UnreadableImageError:
         return None
 

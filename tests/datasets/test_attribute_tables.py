@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from fieldguide.datasets import load_apascal, load_awa, load_zoo
 from fieldguide.datasets.apascal import PASCAL_CLASSES, TAXONOMIES
@@ -75,6 +76,34 @@ def test_damaged_apascal_is_refused(apascal, line, message):
     (apascal / "apascal_train.txt").write_text(line)
     with pytest.raises(CollectionError, match=message):
         load_apascal(apascal)
+
+
+def test_features_are_rows_beside_the_list(apascal):
+    n = len(load_apascal(apascal).target)
+    rows = np.arange(3.0 * n).reshape(n, 3)
+    np.save(apascal / "rows.npy", rows)
+    others = {"note": "by hand", "labels": np.ones((n + 1, 2))}
+    savemat(apascal / "rows.mat", {"feat": rows, **others})
+    for name in ("rows.npy", "rows.mat"):
+        found = load_apascal(apascal, features=apascal / name)
+        assert found.features.dtype == np.float32
+        np.testing.assert_array_equal(found.features, rows)
+    assert "features" not in load_apascal(apascal)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones((9, 2)), "one table of numbers with .* rows, .* it holds 0"),
+        (np.array([[None]]), r"cannot be read as a \.npy or \.mat file"),
+        (None, "There is no file"),
+    ],
+)
+def test_other_features_are_refused(apascal, array, message):
+    if array is not None:
+        np.save(apascal / "rows.npy", array)
+    with pytest.raises(CollectionError, match=message):
+        load_apascal(apascal, features=apascal / "rows.npy")
 
 
 def test_apascal_without_files_is_refused(apascal):

@@ -43,6 +43,55 @@ def sun(tmp_path):
     return tmp_path
 
 
+def save_scores(path, **splits):
+    """Detections of each scene: name and confidence."""
+    arrays = {}
+    for name, scenes in splits.items():
+        rows = []
+        for found in scenes:
+            objects = np.array(found, dtype=[("name", object), ("confidence", object)])
+            rows.append(({"object": objects},))
+        arrays[name] = np.array(rows, dtype=[("annotation", object)])
+    savemat(path, arrays)
+
+
+def test_scores_of_detectors_are_the_best_of_each_name(sun):
+    path = sun / "dataset/sun09_detectorOutputs.mat"
+    scenes = [[("car", 0.25), ("car", -0.5), ("kite", 3.0)], [("sky", -1.5)], []]
+    save_scores(path, DdetectorTraining=scenes, DdetectorTest=[[("bed", 2.0)]])
+    bunch = load_sun09(sun)
+    expected = np.full((3, 4), np.nan)
+    expected[0, 1], expected[1, 2] = 0.25, -1.5
+    np.testing.assert_array_equal(bunch.scores, expected)
+    assert bunch.scores.dtype == np.float32
+    assert "Detector scores: one for each object" in bunch.DESCR
+    assert load_sun09(sun, split="test").scores[0].tolist()[:1] == [2.0]
+    save_scores(path, DdetectorTraining=scenes[:2])
+    with pytest.raises(CollectionError, match=r"an annotation for each of the 3 scenes"):
+        load_sun09(sun)
+    savemat(path, {"DdetectorTraining": np.arange(3)})
+    with pytest.raises(CollectionError, match=r"whose objects have a name and a confidence"):
+        load_sun09(sun)
+
+
+@pytest.mark.parametrize("home", [".", "dataset"])
+def test_indoor_and_outdoor_come_from_a_list_of_ones_own(sun, home):
+    assert "target" not in load_sun09(sun)
+    lines = [f"static_sun09_database/sun_{which}.jpg" for which in "abcd"]
+    kinds = ["indoor", "indoor", "outdoor", "indoor"]
+    path = sun / home / "indoor_outdoor.txt"
+    path.write_text("\n".join(map(" ".join, zip(lines, kinds, strict=True))))
+    bunch = load_sun09(sun)
+    assert bunch.target_names == ["indoor", "outdoor"]
+    assert bunch.target.tolist() == [1, 0, 0]
+    path.write_text(f"{lines[0]} indoor")
+    with pytest.raises(CollectionError, match=r"names 1 of the 3 scenes; add the others, .*sun_c"):
+        load_sun09(sun)
+    path.write_text(f"{lines[0]} garden")
+    with pytest.raises(CollectionError, match=r"'indoor' or 'outdoor' in each line; got .*garden"):
+        load_sun09(sun)
+
+
 def add_pictures(root):
     home = root / "Images" / "static_sun09_database"
     home.mkdir(parents=True)

@@ -62,6 +62,45 @@ def test_shots_directly_in_the_class(tmp_path):
     assert bunch.groups.tolist() == [0, 1, 1, 2]
 
 
+def test_a_split_is_a_list_of_videos_and_shots(videos):
+    (videos / "train.txt").write_text("aeroplane/0001/002\nboat/0002\n")
+    (videos / "test.txt").write_text("aeroplane/0001/001\naeroplane/0002/001\n")
+    train = load_youtube_objects(videos, split="train")
+    assert train.group_names == ["aeroplane/0001/002", "boat/0002/001"]
+    assert len(train.images) == 8
+    test = load_youtube_objects(videos, split="test")
+    assert test.target_names == ["aeroplane"]
+    assert not set(train.group_names) & set(test.group_names)
+    (videos / "test.txt").write_text("aeroplane/0009\n")
+    with pytest.raises(CollectionError, match=r"names 'aeroplane/0009', which is no video or shot"):
+        load_youtube_objects(videos, split="test")
+    (videos / "test.txt").unlink()
+    with pytest.raises(CollectionError, match=r"There is no test.txt in"):
+        load_youtube_objects(videos, split="test")
+    with pytest.raises(FieldguideError, match=r"split of load_youtube_objects must be one of"):
+        load_youtube_objects(videos, split="val")
+
+
+def test_masks_of_some_frames(videos, tmp_path_factory):
+    segments = tmp_path_factory.mktemp("segments")
+    for frame in ("boat/data/0002/shots/001/frame0003", "aeroplane/data/0001/shots/002/frame0001"):
+        mask = np.zeros((6, 8), np.uint8)
+        mask[2:4, 1:5] = 255 if frame.startswith("boat") else 0
+        (segments / frame).parent.mkdir(parents=True)
+        Image.fromarray(mask).save((segments / frame).with_suffix(".png"))
+    bunch = load_youtube_objects(videos, segments=segments)
+    frames = [bunch.images.items[i].path for i in bunch.masked]
+    assert frames == [
+        "aeroplane/data/0001/shots/002/frame0001.jpg",
+        "boat/data/0002/shots/001/frame0003.jpg",
+    ]
+    assert [item.kind for item in bunch.masks.items] == ["aeroplane", "boat"]
+    assert [int((mask[..., 0] > 127).sum()) for mask in bunch.masks] == [0, 8]
+    assert "masks" not in load_youtube_objects(videos)
+    with pytest.raises(CollectionError, match=r"holds no mask of these frames.*frame0001.png"):
+        load_youtube_objects(videos, every=1, segments=videos / "boat")
+
+
 def test_another_layout_is_refused(videos, tmp_path):
     with pytest.raises(CollectionError, match=r"There is no folder .*unpacked YouTube-Objects"):
         load_youtube_objects(tmp_path / "nowhere")

@@ -67,6 +67,36 @@ def to_numbers(path: Path, rows: Sequence[Sequence[str]], n_columns: int) -> np.
     return table
 
 
+def read_rows(path: Path, n_rows: int) -> np.ndarray:
+    """Return the numbers of a NumPy or MATLAB file with ``n_rows`` rows, as float32."""
+    if not path.is_file():
+        raise CollectionError(f"There is no file {str(path)!r}; give a .npy or a .mat file.")
+    try:
+        if path.suffix == ".npy":
+            arrays = [np.load(path, allow_pickle=False)]
+        else:
+            from scipy.io import loadmat
+
+            arrays = [value for name, value in loadmat(path).items() if not name.startswith("__")]
+    except Exception as error:  # what a damaged file raises depends on where the damage is
+        raise CollectionError(
+            f"{str(path)!r} cannot be read as a .npy or .mat file ({error})."
+        ) from None
+    is_table = [
+        isinstance(a, np.ndarray) and a.ndim == 2 and a.dtype.kind in "biuf" and len(a) == n_rows
+        for a in arrays
+    ]
+    if sum(is_table) != 1:
+        raise CollectionError(
+            f"{str(path)!r} must hold one table of numbers with {n_rows} rows, one for each object "
+            f"of the list; it holds {sum(is_table)}."
+        )
+    table = np.asarray(arrays[is_table.index(True)], dtype=np.float32)
+    if not np.isfinite(table).all():
+        raise CollectionError(f"{str(path)!r} must hold finite numbers; it holds NaN or infinity.")
+    return table
+
+
 def pick_images(
     listed: Collection, name: str, source: str, paths: Sequence[str], kinds: Sequence[str]
 ) -> Collection:

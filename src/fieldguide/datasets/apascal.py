@@ -2,19 +2,28 @@
 
 One object a line: image, class, box (x0 y0 x1 y1), 64 times 0 or 1. The files are
 ``apascal_train.txt``, ``apascal_test.txt``, ``ayahoo_test.txt``, ``attribute_names.txt`` and
-``class_names.txt``; there are no pictures.
+``class_names.txt``; there are no pictures. The authors offer the low-level features of the objects
+(colour, texture, gradients, edges) as a download of its own; ``features`` reads them, or any
+others, from a NumPy or MATLAB file with a row for each line of the list.
 
 Reference: A. Farhadi, I. Endres, D. Hoiem, D. Forsyth, "Describing objects by their attributes",
 CVPR 2009.
 """
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldguide._check import check_choice
-from fieldguide.datasets._release import find_root, pack_attributes, read_lines, to_numbers
+from fieldguide.datasets._release import (
+    find_root,
+    pack_attributes,
+    read_lines,
+    read_rows,
+    to_numbers,
+)
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -62,7 +71,11 @@ TAXONOMIES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def load_apascal(
-    folder: str | os.PathLike[str], split: str = "train", extra: bool = True
+    folder: str | os.PathLike[str],
+    split: str = "train",
+    extra: bool = True,
+    *,
+    features: str | os.PathLike[str] | None = None,
 ) -> "Bunch":
     """Load the annotated objects of aPascal.
 
@@ -74,6 +87,9 @@ def load_apascal(
     extra : bool
         Add 24 columns that follow from the class: *pet*, *vehicle*, *alive*, *animal*, and one for
         each of the 20 classes of PASCAL VOC.
+    features : path, optional
+        A file ``.npy``, or ``.mat`` with one such array: a row of numbers for each object, in the
+        order of the list.
 
     Returns
     -------
@@ -89,6 +105,8 @@ def load_apascal(
         ``boxes`` : float32 array of shape (n, 4), x0, y0, x1, y1 in pixels.
 
         ``paths`` : list of str, the name of the image of each object.
+
+        ``features`` : float32 array of shape (n, n_features); only with ``features``.
 
         ``taxonomy`` : dict from kind to the tuple of its groups; left out for "yahoo".
 
@@ -145,4 +163,5 @@ def load_apascal(
         paths=[row[0] for row in words],
         DESCR=f"aPascal: {len(words)} objects of {path.name} with {len(names)} attributes.\n",
         **known,
+        **({} if features is None else {"features": read_rows(Path(features), len(words))}),
     )

@@ -4,20 +4,28 @@ A frame of the release lies in ``aeroplane/data/0001/shots/001/frame0001.jpg``: 
 Simpler trees, ``aeroplane/001/frame0001.jpg``, are read as well; the shot is then the folder of
 the frame. The release labels videos, not frames: some frames do not show the object.
 
+A split is two lists beside the class folders, ``train.txt`` and ``test.txt``, with a video
+(``aeroplane/0001``) or a shot (``aeroplane/0001/002``) in each line: write the one there that the
+release or a paper names. The truth of segments, of 151 shots that K. Tang and others annotated for
+CRANE (CVPR 2013), is a download of its own; what is read is a picture for each annotated frame, by
+the path of the frame in a folder of its own, bright where the object is.
+
 Reference: A. Prest, C. Leistner, J. Civera, C. Schmid, V. Ferrari, "Learning object class detectors
 from weakly annotated video", CVPR 2012.
 """
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldguide._check import check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder, keep_items, number_kinds
+from fieldguide.datasets._release import check_folder, keep_items, number_kinds, read_lines
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -37,7 +45,13 @@ Order: class by class, shot by shot, by the name of the file.
 """
 
 
-def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bunch":
+def load_youtube_objects(
+    folder: str | os.PathLike[str],
+    every: int = 1,
+    *,
+    split: str = "all",
+    segments: str | os.PathLike[str] | None = None,
+) -> "Bunch":
     """List the frames of YouTube-Objects with their classes and shots.
 
     Nothing is decoded.
@@ -48,6 +62,11 @@ def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bun
         The folder that holds the class folders.
     every : int
         Take the first frame of each shot and then every so many; neighbours are much alike.
+    split : {"all", "train", "test"}
+        The videos and shots of ``train.txt`` or ``test.txt`` in the folder.
+    segments : path, optional
+        A folder with masks by the paths of their frames, whatever the endings:
+        ``aeroplane/data/0001/shots/001/frame0001.png``.
 
     Returns
     -------
@@ -63,6 +82,9 @@ def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bun
         frames of one shot belong to the same side of a split.
 
         ``group_names`` : list of str, as ``"aeroplane/0001/001"``: class, video and shot.
+
+        ``masks`` : Collection of the masks, and ``masked`` : int array, the frame of each, index
+        into ``images``; only with ``segments``.
 
         ``DESCR`` : str.
 
@@ -85,6 +107,7 @@ def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bun
     (['boat'], [0, 1], 'boat/0001/002')
     """
     check_number("load_youtube_objects", "every", every, 1, 10**9, integer=True)
+    check_choice("load_youtube_objects", "split", split, ("all", "train", "test"))
     from sklearn.utils import Bunch
 
     listed = Collection.from_folder(check_folder(_RELEASE, folder), kinds="none")
@@ -104,6 +127,8 @@ def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bun
             "'aeroplane/data/0001/shots/001/frame0001.jpg'; give the folder that holds the class "
             "folders."
         )
+    if split != "all":
+        shots = _pick_shots(shots, Path(folder) / f"{split}.txt")
     frames = {key: shots[key][::every] for key in sorted(shots)}
     kinds = sorted({kind for kind, _ in frames})
     sizes = [len(frames[key]) for key in frames]
@@ -120,4 +145,45 @@ def load_youtube_objects(folder: str | os.PathLike[str], every: int = 1) -> "Bun
             n_classes=len(kinds),
             which="all" if every == 1 else f"one in {every}",
         ),
+        **({} if segments is None else _find_masks(segments, items)),
     )
+
+
+def _pick_shots(shots: dict[tuple[str, str], list[Any]], path: Path) -> dict[Any, list[Any]]:
+    """Return the shots that a list names, or whose video it names."""
+    named = set(read_lines(path))
+    kept = {
+        (kind, name): frames
+        for (kind, name), frames in shots.items()
+        if name in named or name.rpartition("/")[0] in named
+    }
+    used = {name for _, name in kept} | {name.rpartition("/")[0] for _, name in kept}
+    unknown = sorted(named - used)
+    if unknown or not kept:
+        what = f"{unknown[0]!r}, which is no video or shot" if unknown else "nothing"
+        raise CollectionError(
+            f"{str(path)!r} names {what} of the folder; give in each line a video or a shot, like "
+            f"{next(iter(shots))[1]!r}."
+        )
+    return kept
+
+
+def _find_masks(folder: str | os.PathLike[str], items: Sequence[Any]) -> dict[str, Any]:
+    """Return the masks of a folder, in the order of the frames that they are of."""
+    listed = Collection.from_folder(check_folder(f"segments of {_RELEASE}", folder), kinds="none")
+    by_frame = {os.path.splitext(item.path)[0]: item for item in listed.items}
+    found = [
+        (i, by_frame[stem])
+        for i, item in enumerate(items)
+        if (stem := os.path.splitext(item.path)[0]) in by_frame
+    ]
+    if not found:
+        raise CollectionError(
+            f"{str(listed.folder)!r} holds no mask of these frames; a mask has the path of its "
+            f"frame, such as {os.path.splitext(items[0].path)[0] + '.png'!r}."
+        )
+    masks = tuple(replace(mask, kind=items[i].kind) for i, mask in found)
+    return {
+        "masks": keep_items(listed, f"segments of {_RELEASE}", masks, ()),
+        "masked": np.array([i for i, _ in found]),
+    }

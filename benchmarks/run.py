@@ -38,6 +38,7 @@ PROBLEMS = (
     "keys",
     "keys_speed",
     "growth",
+    "as_printed",
     "attention_pictures",
     "attention_specimens",
     "attention_features",

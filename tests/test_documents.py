@@ -122,10 +122,11 @@ def test_verdicts_follow_the_figures():
     assert judge_growth({"growth": {"cells": grown}}).said == "in part"
 
     cells = [
-        {"data": "d", "key": key, "search": search, "accuracy": accuracy, "rc": rc}
+        {"data": "d", "key": key, "search": search, "accuracy": accuracy, "rc": rc} | {"split": 0}
         for key, search, accuracy, rc in (
             ("one-vs-all", "", 0.9, 1.0),
             ("attention, delta 0.5", "greedy", 0.88, 0.1),
+            ("attention as printed, delta 0.5", "greedy", 0.88, 0.1),
             ("relaxed, rho 0.9", "greedy", 0.89, 0.2),
             ("relaxed, rho 0.9", "shortlist", 0.89, 0.05),
             ("cut, alpha 0.8", "greedy", 0.5, 0.01),
@@ -151,8 +152,8 @@ def test_verdicts_follow_the_figures():
     }  # fmt: skip
     rows = [
         {
-            "data": "c", "pool": pool, "n_per_class": 5, "n_frames": 1,
-            "methods": {m: {"accuracy": a * share, "train": 1.0, "fit_s": 1.0}
+            "data": "c", "pool": pool, "n_per_class": 5, "n_frames": 1, "draw": 0,
+            "methods": {m: {"accuracy": a * share, "train": 1.0, "fit_s": 1.0 - ("Con" in m) / 2}
                         for m, a in ways.items()},
         }
         for pool, share in (("I", 0.4), ("all", 1.0))

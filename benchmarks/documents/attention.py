@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,15 @@ from benchmarks.documents.item import Item, Verdict, judge_parts, word_interval
 TITLE = "Attention Tree: learning hierarchies of visual features"
 LOSS = 0.03  # of accuracy: keys that lose no more than this are compared by their cost
 MOST_PHOTOGRAPHED = 200  # kinds; the rows of more are drawn
-FAMILIES = ("attention", "relaxed", "cut", "confusion")
+PRINTED = "attention as printed"
+RIVALS = ("relaxed", "cut", "confusion")
+
+
+class Cheapest(NamedTuple):
+    """The cheapest key of a family at an allowed loss; infinite where there is none."""
+
+    cost: float
+    of_splits: tuple[float, ...] = ()
 
 
 def judge_tradeoff(results: Mapping[str, dict[str, Any]], data: tuple[str, ...]) -> Verdict:
@@ -23,40 +31,58 @@ def judge_tradeoff(results: Mapping[str, dict[str, Any]], data: tuple[str, ...])
     told = []
     for name in data:
         cells = [cell for cell in results["keys"]["cells"] if cell["data"] == name]
-        greedy, found = (find_cheapest(cells, searches) for searches in (("greedy", ""), None))
-        parts[f"{name}, as printed"] = is_first(greedy)
-        parts[f"{name}, with a shortlist"] = is_first(found)
-        told.append(
-            f"{name}: {word_costs(greedy)} by the greedy walk, {word_costs(found)} by any search"
-        )
+        for way, family, searches in (
+            ("as printed", PRINTED, ("greedy", "")),
+            ("with a shortlist", "attention", None),
+        ):
+            found = find_cheapest(cells, (family, *RIVALS), searches)
+            own = found[family].cost
+            least = min(each.cost for each in found.values())
+            parts[f"{name}, {way}"] = bool(np.isfinite(own) and own <= least)
+            told.append(f"{name}, {way}: {word_costs(found)}")
+        told.append(f"{name}, as printed, the best accuracy: {word_best(cells)} against one-vs-all")
     because = f"relative complexity at a loss of {LOSS:.0%} or less; " + "; ".join(told)
-    return judge_parts(parts, because)
+    document = "document: no loss at 0.27, 0.025 at 0.18, where rivals lose 0.032 to 0.10"
+    return judge_parts(parts, f"{because} ({document})")
 
 
-def find_cheapest(cells: list[dict], searches: tuple[str, ...] | None) -> dict[str, float]:
-    """Return the least relative complexity of each family at an allowed loss; ∞ where none is."""
+def find_cheapest(
+    cells: list[dict], families: tuple[str, ...], searches: tuple[str, ...] | None
+) -> dict[str, Cheapest]:
+    """Return the cheapest key of each family among those that lose little."""
     flat = np.mean([c["accuracy"] for c in cells if c["key"] == "one-vs-all"])
     groups: dict[tuple[str, str], list[dict]] = {}
     for cell in cells:
         if searches is None or cell["search"] in searches:
             groups.setdefault((cell["key"], cell["search"]), []).append(cell)
-    costs = dict.fromkeys(FAMILIES, np.inf)
+    costs = dict.fromkeys(families, Cheapest(np.inf))
     for (key, _), own in groups.items():
         family = key.split(",")[0]
         if family in costs and np.mean([c["accuracy"] for c in own]) >= flat - LOSS:
-            costs[family] = min(costs[family], float(np.mean([c["rc"] for c in own])))
+            spent = tuple(float(c["rc"]) for c in own)
+            if np.mean(spent) < costs[family].cost:
+                costs[family] = Cheapest(float(np.mean(spent)), spent)
     return costs
 
 
-def is_first(costs: Mapping[str, float]) -> bool:
-    return np.isfinite(costs["attention"]) and costs["attention"] <= min(costs.values())
-
-
-def word_costs(costs: Mapping[str, float]) -> str:
+def word_costs(costs: Mapping[str, Cheapest]) -> str:
     return ", ".join(
-        f"{family} {cost:.3f}" if np.isfinite(cost) else f"{family} never"
-        for family, cost in costs.items()
+        f"{family} {word_interval(found.of_splits)}" if found.of_splits else f"{family} never"
+        for family, found in costs.items()
     )
+
+
+def word_best(cells: list[dict]) -> str:
+    """Say how far below one-vs-all the most accurate tree as printed is, split by split."""
+    flat = {c["split"]: c["accuracy"] for c in cells if c["key"] == "one-vs-all"}
+    apart: dict[str, list[float]] = {}
+    for cell in cells:
+        if cell["key"].startswith(PRINTED):
+            apart.setdefault(cell["key"], []).append(cell["accuracy"] - flat[cell["split"]])
+    if not apart:
+        return "none"
+    best = max(apart, key=lambda key: float(np.mean(apart[key])))
+    return f"{word_interval(apart[best])} ({best.split(', ')[1]})"
 
 
 def judge_growth(results: Mapping[str, dict[str, Any]]) -> Verdict:

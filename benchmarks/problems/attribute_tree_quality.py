@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks import printed
 from benchmarks.curves import draw_curves
 from benchmarks.problems.attribute_tree_cells import CELLS, keep_cell
 from benchmarks.word_trees import make_word_trees
@@ -36,13 +37,9 @@ HYPERS = ((1, 10), (5, 5), (10, 5), (10, 10), (10, 20))
 SEED_TABLE = {(1, 10): 1.97, (5, 5): 1.93, (10, 5): 1.76, (10, 10): 1.585, (10, 20): 1.569}
 HEIGHTS = (0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16)
 LONG = 10_000
-PRINTED = {
-    "theta_floor": 1e-3,  # the papers say none
-    "c_bounds": (20, 100),
-    "noise_prior": (5, 20),
-    "alpha_bounds": (1, 50),
-    "lambda_bounds": (0.05, 0.8),
-}
+# The document's priors, with a floor, of which it says nothing, and omega below 1/2 as of old.
+PRIORS = {**printed.TREE, "theta_floor": 1e-3, "max_noise": 0.5}
+del PRIORS["a"], PRIORS["b"]
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
@@ -56,7 +53,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         sampled = {
             "ATP": [_keep("atp", AttributeTree(n_iter=500), i, A, y) for i in SEEDS],
             "ATP, printed priors": [
-                _keep("atp printed", AttributeTree(n_iter=500, **PRINTED), i, A, y) for i in SEEDS
+                _keep("atp printed", AttributeTree(n_iter=500, **PRIORS), i, A, y) for i in SEEDS
             ],
             "ATP, default settings": [
                 _keep_default(f"atp default {i}", i, A, y) for i in DEFAULT_SEEDS
@@ -70,7 +67,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         hypers = [
             {"a": a, "b": b, "paper": SEED_TABLE[a, b], "trees": [
                 _keep("atp printed" if (a, b) == (10, 5) else f"atp a={a} b={b}",
-                      AttributeTree(n_iter=500, a=a, b=b, **PRINTED), i, A, y)
+                      AttributeTree(n_iter=500, a=a, b=b, **PRIORS), i, A, y)
                 for i in SEEDS
             ]}
             for a, b in HYPERS
@@ -116,7 +113,7 @@ def _sample(model, seed: int, A, y) -> dict:
 def _sample_long(A, y) -> dict:
     """Run one long chain, saved every 500 sweeps and taken up where it was left."""
     path = CELLS / "atp long.safetensors"
-    model = AttributeTree(n_iter=LONG, n_chains=1, random_state=0, **PRINTED)
+    model = AttributeTree(n_iter=LONG, n_chains=1, random_state=0, **PRIORS)
     chains = load_chains(path) if path.exists() else None
     n_done = len(chains[0]["trace.log_joint"]) if chains else 0
     while n_done < LONG:

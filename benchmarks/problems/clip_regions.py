@@ -37,6 +37,7 @@ from scipy.stats import t as student
 from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks import printed
 from benchmarks.measures import save
 from fieldguide.datasets import load_specimen_clips
 from fieldguide.errors import FieldguideWarning
@@ -57,10 +58,12 @@ METHODS: dict[str, Any] = {
     "whole clip": 1.0,
     "centre tube": 0.5,  # of each side; a quarter of the frame is about what an animal covers
     "MILBoost": lambda: MILBoost(n_rounds=100),
+    "CRANE, printed": lambda: CRANE(**printed.CRANE),
     "CRANE, one nearest": lambda: CRANE(n_nearest=1),
     "CRANE": lambda: CRANE(),
     "MI-SVM, chi2": lambda: MISVM("chi2", **FAIR),
-    "region selection, chi2, printed": lambda: RegionSelector("chi2", cap=1.0, **FAIR),
+    "region selection, chi2, printed": lambda: RegionSelector("chi2", C="cv", **printed.REGIONS),
+    "region selection, chi2, cap 1": lambda: RegionSelector("chi2", cap=1.0, **FAIR),
     "region selection, chi2, cap 1/3": lambda: RegionSelector("chi2", **FAIR),
     "region selection, chi2, cap chosen": lambda: RegionSelector("chi2", cap="cv", **FAIR),
 }

@@ -18,10 +18,10 @@ selected ImageNet outputs look, for each class. They need matplotlib (the extra 
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks import printed
 from benchmarks.curves import draw_curves
 from benchmarks.problems import concert_accuracy
 from benchmarks.problems.concert_pools import COLUMNS, FOLDER, Pool, load_pool
@@ -38,7 +38,6 @@ PICTURES = Path("docs/pictures")
 K, N_IMAGES, N_DRAWS, FIRST_DRAW = 50, 10, 30, 100
 K_GRID = (5, 10, 20, 30, 40, 60, 80, 100, 150, 200, 250, 300)
 SHOWN = ("cat", "ship", "truck")
-PRINTED: dict[str, Any] = {"bias": False, "calibrate": False}
 ALL = "I + II + III (2160)"
 TIMED = (
     concert_accuracy.SVM,
@@ -81,8 +80,8 @@ def measure(pool: Pool, columns: slice, k_grid: Iterable[int], k: int, n_draws: 
             for each in k_grid:
                 model = ConcertClassifier(k=each, p1=1.0, refit=None).fit(F[train], pool.y[train])
                 accuracy.setdefault(each, []).append(model.score(F[test], pool.y[test]))
-        for form, settings in (("with a bias", {}), ("as printed", PRINTED)):
-            found = ConcertSelector(k=k, p1=0.5, **settings).fit(F[train], pool.y[train])
+        for form, settings in (("with a bias", {}), ("as printed", printed.CONCERT_VOTES)):
+            found = ConcertSelector(k=k, **{"p1": 0.5, **settings}).fit(F[train], pool.y[train])
             selected[form].append(found.weights_ > 0)
             level[form].append(_describe_chosen(F[train], found))
         weights.append(np.sort(found.weights_, axis=1)[:, ::-1])
@@ -133,7 +132,7 @@ def count_windows(pool: Pool, k: int, n_draws: int) -> dict[str, list[float]]:
     counts = np.zeros((len(np.unique(pool.y)), len(SIX)))
     for draw in range(FIRST_DRAW, FIRST_DRAW + n_draws):
         train, _ = concert_accuracy.draw_split(pool, N_IMAGES, draw)
-        found = ConcertSelector(k=k, p1=0.5, **PRINTED).fit(F[train], pool.y[train])
+        found = ConcertSelector(k=k, **printed.CONCERT_VOTES).fit(F[train], pool.y[train])
         counts += (found.weights_ > 0).reshape(len(counts), len(SIX), -1).sum(axis=2)
     shares = counts / counts.sum(axis=1, keepdims=True)
     return dict(zip(np.unique(pool.y).tolist(), shares.tolist(), strict=True))

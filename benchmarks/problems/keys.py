@@ -38,6 +38,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import t as student
 
+from benchmarks import printed
 from benchmarks.curves import draw_curves
 from benchmarks.problems.caltech_features import gram, rotate
 from fieldguide._files import write_json
@@ -99,6 +100,12 @@ KEYS: dict[str, Any] = {
             delta=delta, **o
         )
         for delta in (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+    },
+    **{
+        f"attention as printed, delta {delta:g}": lambda delta=delta, **o: AttentionTreeClassifier(
+            delta=delta, **printed.ATTENTION | o
+        )
+        for delta in (0.5, 0.6, 0.7, 0.8, 0.9)
     },
     "attention, delta 0.6, 10 candidates": lambda **o: AttentionTreeClassifier(
         n_candidates=10, **o
@@ -331,7 +338,7 @@ def judge(
     if key.graph_ is None and key_name != "one-vs-all":
         reference = OneVsAllClassifier(C, key.kernel, probability=False).fit(X, y[train])
     rows = []
-    for label, search in searches_of(key).items():
+    for label, search in searches_of(key_name, key).items():
         if search is not None:
             key.search = search
         rows.append(
@@ -350,10 +357,12 @@ def judge(
     return rows
 
 
-def searches_of(key: Any) -> dict[str, Search | None]:
-    """Return the searches to try; None for a key that has its own way."""
+def searches_of(name: str, key: Any) -> dict[str, Search | None]:
+    """Return the searches to try; None for a key that keeps its own."""
     if key.graph_ is None or isinstance(key, ConfusionTreeClassifier):
         return {"": None}
+    if name.startswith("attention as printed"):
+        return {"greedy": None}
     lists = {
         f"shortlist, {label}": Shortlist(value)
         for label, value in [("auto", key.tolerance_), *((str(t), t) for t in TOLERANCES)]

@@ -44,6 +44,7 @@ from PIL import Image
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
+from benchmarks import printed
 from fieldguide._files import write_json
 from fieldguide.datasets import load_caltech, load_cub200
 from fieldguide.errors import FieldguideWarning
@@ -74,14 +75,18 @@ METHODS: dict[str, Any] = {
     "MILBoost": lambda: MILBoost(n_rounds=100),
     "MI-SVM, linear": lambda: MISVM("linear", **FAIR),
     "MI-SVM, chi2": lambda: MISVM("chi2", **FAIR),
-    "region selection, linear, printed": lambda: RegionSelector("linear", cap=1.0, **FAIR),
+    "region selection, linear, printed": lambda: RegionSelector(
+        "linear", C="cv", **printed.REGIONS
+    ),
+    "region selection, linear, cap 1": lambda: RegionSelector("linear", cap=1.0, **FAIR),
     "region selection, linear, cap 1/3": lambda: RegionSelector("linear", **FAIR),
-    "region selection, chi2, printed": lambda: RegionSelector("chi2", cap=1.0, **FAIR),
+    "region selection, chi2, printed": lambda: RegionSelector("chi2", C="cv", **printed.REGIONS),
+    "region selection, chi2, cap 1": lambda: RegionSelector("chi2", cap=1.0, **FAIR),
     "region selection, chi2, cap 1/3": lambda: RegionSelector("chi2", **FAIR),
     "region selection, chi2, cap chosen": lambda: RegionSelector("chi2", cap="cv", **FAIR),
     "region selection, chi2, cap 1/3, equal C": lambda: RegionSelector("chi2", C="cv"),
     "MI-SVM, deep": lambda: MISVM("linear", C="cv"),
-    "region selection, deep, printed": lambda: RegionSelector("linear", C="cv", cap=1.0),
+    "region selection, deep, printed": lambda: RegionSelector("linear", C="cv", **printed.REGIONS),
     "region selection, deep, cap 1/3": lambda: RegionSelector("linear", C="cv"),
     "region selection, deep, cap chosen": lambda: RegionSelector("linear", C="cv", cap="cv"),
     "region selection, deep, cap 1/3, balanced": lambda: RegionSelector("linear", **FAIR),

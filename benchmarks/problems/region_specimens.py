@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks import printed
 from benchmarks.problems.region_selection import interval
 from fieldguide._files import write_json
 from fieldguide.datasets import load_specimens
@@ -53,7 +54,7 @@ METHODS: dict[str, Any] = {
     "centre box": None,
     "MILBoost": lambda: MILBoost(n_rounds=20),
     "MI-SVM": lambda: MISVM("linear"),
-    "region selection, printed": lambda: RegionSelector("linear", cap=1.0),
+    "region selection, printed": lambda: RegionSelector("linear", **printed.REGIONS),
     "region selection, cap 1/3": lambda: RegionSelector("linear"),
     "guide": "guide",
 }

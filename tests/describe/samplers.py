@@ -11,12 +11,17 @@ HYPER = (2.0, 0.5, 1.3)
 FIXED = [(value, value) for value in HYPER]
 SETTINGS = {
     "attribute": {"floor": 0.05, "c_bounds": (3.0, 8.0), "noise_prior": (2.0, 6.0)},
+    # as the paper has it: more annotations may be wrong than right
+    "printed noise": {
+        **{"floor": 0.05, "c_bounds": (3.0, 8.0)},
+        **{"noise_prior": (2.0, 3.0), "most_noise": 1.0},
+    },
     "bernoulli": {"sigma_bounds": (0.5, 2.0)},
 }
 
 
 def make_likelihood(kind):
-    if kind == "attribute":
+    if kind != "bernoulli":
         return AttributeLikelihood(a=2.0, b=3.0, **SETTINGS[kind])
     return BernoulliLikelihood(**SETTINGS[kind])
 

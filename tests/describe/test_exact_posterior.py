@@ -42,10 +42,19 @@ def test_the_list_of_trees_is_complete():
 @pytest.mark.parametrize("A", [PLAIN, PARTLY_KNOWN], ids=["plain", "partly known"])
 @pytest.mark.parametrize("n_moves", [0, 2])
 def test_frequencies_are_those_of_the_posterior(kind, A, n_moves, seed):
-    settings = {**SETTINGS[kind]}
-    if kind == "attribute":
-        settings["root"] = make_likelihood(kind).root_prior(2)
-    exact, means = exact_posterior(kind, what_is_known(A), HYPER, 2, settings)
+    check_frequencies(kind, A, n_moves, seed)
+
+
+def test_noise_over_a_half_is_drawn_as_exactly(seed):
+    values = check_frequencies("printed noise", PLAIN, 2, seed)
+    assert (np.array(values)[:, 2:4] > 0.5).mean() > 0.1
+
+
+def check_frequencies(kind, A, n_moves, seed):
+    settings, family = {**SETTINGS[kind]}, "bernoulli"
+    if kind != "bernoulli":
+        settings["root"], family = make_likelihood(kind).root_prior(2), "attribute"
+    exact, means = exact_posterior(family, what_is_known(A), HYPER, 2, settings)
     chain = make_chain(kind, A, StickPrior(2, *FIXED), seed, n_moves)
     counts, values = Counter(), []
     for _ in range(N_SWEEPS):
@@ -60,6 +69,7 @@ def test_frequencies_are_those_of_the_posterior(kind, A, n_moves, seed):
     by_chance = 0.5 * np.sqrt(2 / np.pi * p * (1 - p) / N_SWEEPS).sum()
     assert 0.5 * np.abs(found - p).sum() < 1.35 * by_chance
     assert np.abs(errors_in_sigmas(values, means.T.ravel())).max() < 4
+    return values
 
 
 @pytest.mark.parametrize("kind", ["attribute", "bernoulli"])

@@ -20,6 +20,7 @@ from fieldguide.identify.coloring import (
     color_by_table,
     color_classes,
 )
+from fieldguide.identify.printed_coloring import color_as_printed
 
 WHOLE = st.integers(-6, 6)
 CASES = st.tuples(
@@ -236,10 +237,34 @@ def test_the_printed_procedure_can_break_the_balance_of_other_costs(balances):
     assert ends["dearer"] == 0
 
 
+@pytest.mark.parametrize("kind", ["any", "convex", "concave", "no side gains", "all to the left"])
+def test_the_printed_option_is_the_printed_procedure(kind, seed):
+    """Two programs from one page: of costs without ties each colour, of whole ones the cost."""
+    rng = np.random.default_rng([seed, len(kind)])
+    for case in range(300):
+        minus, plus = draw_costs(rng, kind, 2 + case % 8)
+        balance = 1 + case % 3
+        found = color_as_printed(minus, plus, balance)
+        expected = printed_coloring(minus, plus, balance)
+        assert found.dtype == np.int8
+        assert coloring_cost(found, minus, plus) == coloring_cost(expected, minus, plus)
+        minus, plus = (costs + rng.uniform(0, 0.01, len(costs)) for costs in (minus, plus))
+        found = color_as_printed(minus, plus, balance)
+        assert found.tolist() == printed_coloring(minus, plus, balance).tolist()
+
+
+def test_the_printed_option_refuses_what_the_text_is_not_for():
+    with pytest.raises(InvalidArgument, match=r"balance of color_as_printed .* in \[1, inf\]"):
+        color_as_printed([1, 2], [1, 2], 0)
+    with pytest.raises(InvalidArgument, match="color_as_printed needs at least 2 classes"):
+        color_as_printed([1], [1], 1)
+
+
 def test_line_31_of_the_printed_procedure():
     """The first class has fallen by two steps; to give back one, it is put back by two."""
     costs = np.array([2.0, -5.5, 200.0, 200.0]), np.array([-1.0, -10.0, -100.0, -100.0])
     assert printed_coloring(*costs, 1).tolist() == [1, -1, 1, 1]
+    assert color_as_printed(*costs, 1).tolist() == [1, -1, 1, 1]
     assert color_classes(*costs, 1).tolist() == [0, -1, 1, 1]
 
 

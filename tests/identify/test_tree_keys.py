@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
-from fieldguide.errors import FieldguideWarning, ModelError
+from fieldguide.errors import FieldguideWarning, InvalidArgument, ModelError
 from fieldguide.identify import (
     AttentionTreeClassifier,
     BestFirst,
@@ -20,6 +20,7 @@ from fieldguide.identify import (
     Shortlist,
     generalization_bound,
     relative_complexity,
+    relaxed_hierarchy,
 )
 from fieldguide.identify.coloring import color_classes
 from fieldguide.identify.confidence import fit_node_scales
@@ -206,6 +207,24 @@ def test_the_objective_of_a_node_never_rises(seed):
         assert (best.colors < 0).any()
         assert (best.colors > 0).any()
         assert abs(int(best.colors.sum())) <= 1
+
+
+def test_printed_colours_make_a_key_too(monkeypatch):
+    """Where the printed procedure ends allowed its colours are taken, elsewhere the exact ones."""
+    X, y = blobs(0, n=180, d=3)
+    printed = RelaxedHierarchyClassifier(0.6, coloring="printed").fit(X, y)
+    exact = RelaxedHierarchyClassifier(0.6).fit(X, y)
+    assert abs(printed.score(X, y) - exact.score(X, y)) < 0.1
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            relaxed_hierarchy, "color_as_printed", lambda m, p, b: np.ones(len(m), np.int8)
+        )
+        broken = RelaxedHierarchyClassifier(0.6, coloring="printed").fit(X, y)
+    assert np.array_equal(broken.predict_proba(X), exact.predict_proba(X))
+    with pytest.raises(InvalidArgument, match=r"balance .* must be a whole number in \[1, "):
+        RelaxedHierarchyClassifier(coloring="printed", balance=0).fit(X, y)
+    with pytest.raises(InvalidArgument, match=r"coloring .* must be one of 'exact', 'printed'"):
+        RelaxedHierarchyClassifier(coloring="quick").fit(X, y)
 
 
 def test_small_rho_lets_classes_go_both_ways():

@@ -35,6 +35,30 @@ def test_penalties_are_those_of_loops(seed, n_nearest, cutoff):
     assert alone == pytest.approx(total / 8, abs=1e-6)
 
 
+@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0.7, 2.0]))
+@settings(max_examples=40)
+def test_without_the_last_term_each_negative_speaks_once(seed, n_nearest, cutoff):
+    rng = np.random.default_rng(seed)
+    positive, negative = rng.standard_normal((5, 3)), rng.standard_normal((8, 3))
+    kept = rank_regions(positive, negative, np.arange(8) // 2, n_nearest, cutoff, own_nearest=False)
+    found = penalties(positive, negative, kept.reach, kept.radius, own_nearest=False)
+    expected = crane_penalties(positive, negative, n_nearest, cutoff, own_nearest=False)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_the_printed_penalty_is_one_of_the_estimator():
+    bags, y, _ = draw_bags(20)
+    model = CRANE(1, own_nearest=False).fit(bags, y)
+    (kept,) = model.exemplars_
+    rows = np.sqrt(np.concatenate(bags).astype(float))
+    expected = (
+        kept.threshold - penalties(rows, kept.rows, kept.reach, kept.radius, own_nearest=False)
+    ) / kept.scale
+    np.testing.assert_allclose(np.concatenate(model.instance_scores(bags)), expected)
+    ours = np.concatenate(CRANE(1).fit(bags, y).instance_scores(bags))
+    assert len(np.unique(expected)) < len(np.unique(ours))  # most are nobody's nearest
+
+
 def test_negatives_do_not_speak_of_their_own_bag():
     rng = np.random.default_rng(0)
     positive, negative = rng.standard_normal((6, 3)), rng.standard_normal((9, 3))

@@ -43,7 +43,8 @@ def printed_coloring(cost_minus, cost_plus, balance, both_sides=True):
     best = [min((0, -1, 1), key=f_k.__getitem__) for f_k in f]
     total = sum(best)
     if total < -balance:  # "by symmetry"
-        return -printed_coloring(cost_plus, cost_minus, balance, both_sides)
+        f = [{side: f_k[-side] for side in f_k} for f_k in f]
+        return -np.array(_algorithm_1(f, [-c for c in best], -total - balance, both_sides))
     if total > balance:
         colors = _algorithm_1(f, best, total - balance, both_sides)
     else:

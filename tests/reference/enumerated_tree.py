@@ -80,7 +80,7 @@ class ColumnIntegrals:
             x, w = rule(-edge, edge, n_theta)
             t = 1 / (1 + np.exp(-x))
             c, wc = rule(*settings["c_bounds"], 8)
-            omega, wo = rule(1e-6, 0.5, 16)
+            omega, wo = rule(1e-6, settings.get("most_noise", 0.5), 16)
             p, q = settings["noise_prior"]
             wo = wo * omega ** (p - 1) * (1 - omega) ** (q - 1)
             self.outer = (wc[:, None] / wc.sum() * (wo / wo.sum())).ravel()

@@ -85,7 +85,7 @@ def boxes_and_pairs(labels):
     return boxes, areas, sorted(pairs)
 
 
-def crane_penalties(positive, negative, n_nearest, cutoff):
+def crane_penalties(positive, negative, n_nearest, cutoff, own_nearest=True):
     """Return the penalty of each positive region: every negative looks for its nearest ones."""
     nearest = []
     for row in negative:
@@ -96,7 +96,9 @@ def crane_penalties(positive, negative, n_nearest, cutoff):
     for found in nearest:
         for distance, i in found:
             penalty[i] += max(0.0, 1 - distance / radius)
-    for i, p in enumerate(positive):  # and its own nearest negative speaks once more
+    for i, p in enumerate(
+        positive if own_nearest else ()
+    ):  # and its own nearest negative speaks once more
         distance = min(float(np.sqrt(((row - p) ** 2).sum())) for row in negative)
         penalty[i] += max(0.0, 1 - distance / radius)
     return penalty / len(negative)

@@ -171,10 +171,10 @@ def log_noise(omega, prior, quiet, n1, n0):
 
 
 @jit
-def draw_noise(words, noise, prior, quiet, n1, n0):
+def draw_noise(words, noise, prior, x_most, quiet, n1, n0):
     """Draw the chance of a flip of each attribute, the flips themselves summed out.
 
-    quiet, n1, n0 (n_attributes, n_nodes). Slice sampling of its logit, stepping out; below 1/2.
+    quiet, n1, n0 (n_attributes, n_nodes). Slice sampling of its logit, stepping out; below x_most.
     """
     for d in range(len(noise)):
         x_old = math.log(noise[d] / (1.0 - noise[d]))
@@ -183,9 +183,9 @@ def draw_noise(words, noise, prior, quiet, n1, n0):
         high = low + 1.0
         while low > -30.0 and log_noise(logistic(low), prior, quiet[d], n1[d], n0[d]) > level:
             low -= 1.0
-        while high < 0.0 and log_noise(logistic(high), prior, quiet[d], n1[d], n0[d]) > level:
+        while high < x_most and log_noise(logistic(high), prior, quiet[d], n1[d], n0[d]) > level:
             high += 1.0
-        low, high = max(low, -30.0), min(high, 0.0)
+        low, high = max(low, -30.0), min(high, x_most)
         while high - low > 1e-12:
             x = low + (high - low) * uniform(words)
             if log_noise(logistic(x), prior, quiet[d], n1[d], n0[d]) >= level:

@@ -9,7 +9,7 @@ probability omega:
     c_d ~ U[20, 100],   omega_d ~ Beta(5, 20) below 1/2
 
 An omega over 1/2 would turn an attribute into its opposite: few rows can tip it there, and the tree
-would then be described by what it lacks.
+would then be described by what it lacks. The reference has no such bound: its omega may be up to 1.
 
 All Betas of theta are truncated to [floor, 1 - floor]: the floor is part of the model. A Beta with
 a parameter c theta near 0 has most of its mass at numbers too small for any computer, and a tree
@@ -24,6 +24,7 @@ symbol       name
 ===========  ==========================
 theta, q     ``theta``, ``quiet``
 omega, c     ``noise``, ``spread``
+1/2          ``most_noise``
 ===========  ==========================
 
 Reference: R. Mittelman, M. Sun, B. Kuipers, S. Savarese, "Learning hierarchical linguistic
@@ -34,13 +35,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logit, logsumexp
 
 from fieldguide.describe import _attribute_steps as steps
 from fieldguide.describe._node_parameters import ATTRIBUTE
 from fieldguide.describe.stick_breaking import Likelihood, Sample
 
 _N_X, _N_C = 512, 64
+_MOST_LOGIT = 30.0  # of omega, either way
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class AttributeLikelihood(Likelihood):
     c_bounds: tuple[float, float] = (20.0, 100.0)
     noise_prior: tuple[float, float] = (5.0, 20.0)
     floor: float = 1e-3
+    most_noise: float = 0.5
     kind = ATTRIBUTE
 
     def start(self, n_attributes: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
@@ -59,7 +62,10 @@ class AttributeLikelihood(Likelihood):
         low, high = self.c_bounds
         return {
             "theta": np.full((1, n_attributes), min(max(0.05, 2 * self.floor), 0.5)),
-            "noise": np.full(n_attributes, self.noise_prior[0] / sum(self.noise_prior)),
+            "noise": np.full(
+                n_attributes,
+                min(self.noise_prior[0] / sum(self.noise_prior), 0.99 * self.most_noise),
+            ),
             "spread": generator.uniform(low, high, n_attributes),
         }
 
@@ -100,7 +106,13 @@ class AttributeLikelihood(Likelihood):
         sample.theta[:] = theta.T
         quiet = np.ascontiguousarray(path_products(sample.parent, sample.theta).T)
         steps.draw_noise(
-            words, sample.noise, np.array(self.noise_prior, dtype=float), quiet, n1, n0
+            words,
+            sample.noise,
+            np.array(self.noise_prior, dtype=float),
+            min(float(logit(self.most_noise)), _MOST_LOGIT),
+            quiet,
+            n1,
+            n0,
         )
         bounds = np.array(self.c_bounds, dtype=float)
         steps.draw_spreads(words, sample.spread, bounds, sample.parent, theta, *shape, table.x_edge)

@@ -4,7 +4,7 @@ The model is in :mod:`fieldguide.describe.attribute_model`, the sampler in
 :mod:`fieldguide.describe.stick_breaking`.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fieldguide._check import check_number
 from fieldguide.describe.attribute_model import AttributeLikelihood
@@ -31,7 +31,9 @@ class AttributeTree(SampledTree):
     c_bounds : pair of float
         Bounds of the precision with which a node's probabilities follow its parent's.
     noise_prior : pair of float
-        Beta prior of the probability that an annotation is wrong, which is at most 1/2.
+        Beta prior of the probability that an annotation is wrong.
+    max_noise : float
+        In (0, 1]: the largest such probability. Over 1/2 an attribute is turned into its opposite.
     alpha_bounds, lambda_bounds, gamma_bounds : pair of float
         Bounds of the three parameters of the stick-breaking prior, which are learned. A row at a
         node of depth d goes on to a child with odds of about alpha · lambda^d to 1: a larger lambda
@@ -46,11 +48,11 @@ class AttributeTree(SampledTree):
     Notes
     -----
     The papers have ``c_bounds=(20, 100)``, ``noise_prior=(5, 20)``, ``alpha_bounds=(1, 50)``,
-    ``lambda_bounds=(0.05, 0.8)``, and no floor is said. A word that a node adds costs much with a
-    large c, and a row that lacks a word costs about the floor at every level: with the bounds and
-    the floor here rows that the tree has not seen are likelier. Beta(5, 20) is worth 25 rows that
-    say that every fifth annotation is wrong, which swamps a table of a hundred rows; on thousands
-    of rows the two do the same.
+    ``lambda_bounds=(0.05, 0.8)``, ``max_noise=1``, and no floor is said. A word that a node adds
+    costs much with a large c, and a row that lacks a word costs about the floor at every level:
+    with the bounds and the floor here rows that the tree has not seen are likelier. Beta(5, 20) is
+    worth 25 rows that say that every fifth annotation is wrong, which swamps a table of a hundred
+    rows; on thousands of rows the two do the same.
 
     Attributes
     ----------
@@ -83,6 +85,8 @@ class AttributeTree(SampledTree):
     set()
     """
 
+    _newer: ClassVar[tuple[str, ...]] = ("max_noise",)
+
     def __init__(
         self,
         n_iter: int = 500,
@@ -93,6 +97,7 @@ class AttributeTree(SampledTree):
         b: float = 5.0,
         c_bounds: tuple[float, float] = (2.0, 8.0),
         noise_prior: tuple[float, float] = (1.0, 20.0),
+        max_noise: float = 0.5,
         alpha_bounds: tuple[float, float] = (0.5, 5.0),
         lambda_bounds: tuple[float, float] = (0.05, 0.5),
         gamma_bounds: tuple[float, float] = (1.0, 10.0),
@@ -107,6 +112,7 @@ class AttributeTree(SampledTree):
         self.b = b
         self.c_bounds = c_bounds
         self.noise_prior = noise_prior
+        self.max_noise = max_noise
         self.alpha_bounds = alpha_bounds
         self.lambda_bounds = lambda_bounds
         self.gamma_bounds = gamma_bounds
@@ -122,10 +128,12 @@ class AttributeTree(SampledTree):
         check_bounds(name, "c_bounds", self.c_bounds, 1, 1000)
         for value in self.noise_prior:
             check_number(name, "a number in noise_prior", value, 1e-3, 1e9)
+        check_number(name, "max_noise", self.max_noise, 1e-6, 1)
         return AttributeLikelihood(
             float(self.a),
             float(self.b),
             (float(self.c_bounds[0]), float(self.c_bounds[1])),
             (float(self.noise_prior[0]), float(self.noise_prior[1])),
             float(self.theta_floor),
+            float(self.max_noise),
         )

@@ -5,9 +5,11 @@ of which the boosted classifier is sure go one way, the others both ways. The no
 on the sure rows alone, with the side they were sent to as its target, and decides at test time.
 Rows of one class may come to leaves at different depths: that is the point of the method.
 
-With ``search="greedy"``, ``loss="hinge"`` and all else at its default this is the method as
-printed. Beyond it: the searches of every key, children that receive the rows as the SVM sends
-them, several candidate splits, pruning, several trees, and kinds that are added to a fitted tree.
+With ``search="greedy"``, ``loss="hinge"``, ``C="cv"`` and ``max_kept=1``, and with a kernel
+``support_tolerance=0.01`` as its budget of support vectors (Eq. 4; the number is our reading), this
+is the method as printed. Beyond it: the searches of every key, children that receive the rows as
+the SVM sends them, several candidate splits, pruning, several trees, and kinds that are added to a
+fitted tree.
 
 Reference: P. Panda, K. Roy, "Attention Tree: learning hierarchies of visual features for
 large-scale image recognition".

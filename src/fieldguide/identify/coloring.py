@@ -20,7 +20,8 @@ O(K log K). Should these leave a side empty, or should some class have the price
 round, a table over (classes so far, their sum, sides that still need a class) gives the answer:
 O(K (K + B)), a byte for each sum of each class.
 
-The procedure that is printed in the reference is exact for neither of these two cases.
+The procedure that is printed in the reference is exact for neither of these two cases;
+:mod:`fieldguide.identify.printed_coloring` has it.
 
 Reference: Gao and Koller, "Discriminative learning of relaxed hierarchy for large-scale visual
 recognition", 2011, and its supplementary material, section 2.
@@ -105,9 +106,7 @@ def color_classes(cost_minus: Any, cost_plus: Any, balance: int) -> np.ndarray:
     [1, -1]
     """
     check_number("color_classes", "balance", balance, 0, np.inf, integer=True)
-    minus = np.ascontiguousarray(cost_minus, dtype=np.float64)
-    plus = np.ascontiguousarray(cost_plus, dtype=np.float64)
-    _check_costs(minus, plus)
+    minus, plus = check_costs("color_classes", cost_minus, cost_plus)
     n_classes = len(minus)
     balance = min(int(balance), n_classes)
     if np.all(-minus <= plus):
@@ -122,22 +121,26 @@ def color_classes(cost_minus: Any, cost_plus: Any, balance: int) -> np.ndarray:
     return colors
 
 
-def _check_costs(minus: np.ndarray, plus: np.ndarray) -> None:
+def check_costs(owner: str, cost_minus: Any, cost_plus: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return both costs as arrays; refuse what are no costs of two classes or more."""
+    minus = np.ascontiguousarray(cost_minus, dtype=np.float64)
+    plus = np.ascontiguousarray(cost_plus, dtype=np.float64)
     if minus.ndim != 1 or minus.shape != plus.shape:
         raise InvalidArgument(
-            "cost_minus and cost_plus of color_classes must have one number for each class; "
+            f"cost_minus and cost_plus of {owner} must have one number for each class; "
             f"got shapes {minus.shape} and {plus.shape}."
         )
     if len(minus) < 2:
         raise InvalidArgument(
-            "color_classes needs at least 2 classes, one for each side; "
+            f"{owner} needs at least 2 classes, one for each side; "
             f"got {len(minus)}, which is a leaf."
         )
     if not (np.isfinite(minus).all() and np.isfinite(plus).all()):
         raise InvalidArgument(
-            "cost_minus and cost_plus of color_classes must be finite; "
+            f"cost_minus and cost_plus of {owner} must be finite; "
             "got NaN or infinity, which a function that did not converge can give."
         )
+    return minus, plus
 
 
 def _color_by_steps(minus: np.ndarray, plus: np.ndarray, balance: int) -> np.ndarray:

@@ -7,7 +7,9 @@ At a node with classes 𝒦, a colouring μ_k ∈ {−1, 0, +1} and a hyperplane
 
 Two steps take turns until a colouring comes back: the hyperplane for given colours is a binary SVM,
 and the colours for a given hyperplane are found exactly (:mod:`fieldguide.identify.coloring`).
-Neither raises the objective. Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand,
+Neither raises the objective. With ``coloring="printed"`` the colours are those of the procedure
+that the reference prints (:mod:`fieldguide.identify.printed_coloring`), and the exact ones where
+that breaks a constraint. Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand,
 the function of the node is trained again with the loss of the other functions of the key.
 
 With ``words`` some colourings to start from are those of a word, and of all colourings on the way
@@ -29,15 +31,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fieldguide._check import check_number
+from fieldguide._check import check_choice, check_number
 from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.coloring import class_costs, color_classes
 from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.printed_coloring import color_as_printed
 from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.identify.worded_split import check_words, color_by_words, measure_apart
 from fieldguide.svm import Problems, Question, Trained
 
+COLORINGS = ("exact", "printed")
 _MAX_TURNS = 20
 _GROWING_TOL = 1e-2  # colours need no exact hyperplane
 _WORD_STARTS = 2
@@ -67,6 +71,10 @@ class RelaxedHierarchyClassifier(TreeKey):
     words : array of shape (n_classes, n_words), optional
         How often each class shows each of some words, classes in the order of ``np.unique(y)``. Of
         splits that are about as good, the one is taken that a word tells apart best.
+    coloring : {"exact", "printed"}
+        How the colours of a hyperplane are found: the best of all, or by the procedure of the
+        paper, which is not always the best. It is for a ``balance`` of 1 or more; where it leaves
+        a side empty or uneven, the exact colours are taken.
     C, kernel, gamma, loss, tol, search, node_classifier, n_trees, n_jobs, random_state
         As of every tree key; see :class:`TreeKey`.
 
@@ -80,7 +88,7 @@ class RelaxedHierarchyClassifier(TreeKey):
     ['a', 'b', 'c', 'd']
     """
 
-    _newer: ClassVar[tuple[str, ...]] = ("loss", "words", "node_classifier")
+    _newer: ClassVar[tuple[str, ...]] = ("loss", "words", "coloring", "node_classifier")
 
     def __init__(
         self,
@@ -90,6 +98,7 @@ class RelaxedHierarchyClassifier(TreeKey):
         n_starts: int = 3,
         max_nodes: int = 5000,
         words: Any = None,
+        coloring: str = "exact",
         C: float | str = 1.0,
         kernel: str = "linear",
         gamma: float | None = None,
@@ -106,6 +115,7 @@ class RelaxedHierarchyClassifier(TreeKey):
         self.n_starts = n_starts
         self.max_nodes = max_nodes
         self.words = words
+        self.coloring = coloring
         super().__init__(
             C=C,
             kernel=kernel,
@@ -124,8 +134,10 @@ class RelaxedHierarchyClassifier(TreeKey):
         check_number(owner, "rho", self.rho, 0, 100)
         check_number(owner, "n_starts", self.n_starts, 1, 100, integer=True)
         check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
+        check_choice(owner, "coloring", self.coloring, COLORINGS)
         if self.balance is not None:
-            check_number(owner, "balance", self.balance, 0, 10**7, integer=True)
+            least = 1 if self.coloring == "printed" else 0
+            check_number(owner, "balance", self.balance, least, 10**7, integer=True)
         if self.words is not None:
             check_words(owner, self.words)
 
@@ -134,7 +146,10 @@ class RelaxedHierarchyClassifier(TreeKey):
         n_classes, words = len(self.classes_), None
         if self.words is not None:
             words = check_words(type(self).__name__, self.words, n_classes)
-        painter = Painter(loose, index, n_classes, C, self.rho, self.balance, tree, words)
+        painter = Painter(
+            *(loose, index, n_classes, C, self.rho, self.balance, tree, words),
+            is_printed=self.coloring == "printed",
+        )
         plan, is_capped = grow(
             n_classes,
             lambda classes: painter.split(classes, self.n_starts),
@@ -167,7 +182,10 @@ class Painter:
         balance: int | None,
         tree: int = 0,
         words: np.ndarray | None = None,
+        *,
+        is_printed: bool = False,
     ) -> None:
+        self._is_printed = is_printed
         self._problems, self._C, self._rho = problems, C, rho
         self._balance, self._tree, self._words = balance, tree, words
         self._members = [np.flatnonzero(index == c) for c in range(n_classes)]
@@ -209,7 +227,7 @@ class Painter:
             beta = trained.beta.toarray()[0, rows]
             # ½|w|², whichever way the intercept is treated: Σ β f = |w|² at the optimum's β.
             penalty = 0.5 * float(beta @ margin)
-            colors = color_classes(cost_minus, cost_plus, balance)
+            colors = self._color(cost_minus, cost_plus, balance)
             cost = cost_minus[colors < 0].sum() + cost_plus[colors > 0].sum()
             yield Painting(colors, penalty + float(cost))
             if colors.tobytes() in seen:
@@ -227,6 +245,13 @@ class Painter:
             (p for p in paintings if p.objective <= most),
             key=lambda p: (measure_apart(words, p.colors), -p.objective),
         ).colors
+
+    def _color(self, minus: np.ndarray, plus: np.ndarray, balance: int) -> np.ndarray:
+        if self._is_printed:
+            colors = color_as_printed(minus, plus, balance)
+            if colors.min() < 0 < colors.max() and abs(int(colors.sum())) <= balance:
+                return colors
+        return color_classes(minus, plus, balance)
 
     def _find_balance(self, n_classes: int) -> int:
         return self._balance if self._balance is not None else max(1, n_classes // 10)

@@ -10,7 +10,8 @@ and ρ is ``cutoff`` times the median of r_j. The object is what no negative com
 takes the one nearest region (``n_nearest=1``) and ranks the regions of the clips it was given; this
 f is our choice of a cut-off. For new regions the rule is the same: n_j speaks against x if x would
 be among its nearest. The last term is ours: most regions are nobody's nearest, and those are told
-apart by the distance to their own nearest negative.
+apart by the distance to their own nearest negative. ``own_nearest=False`` leaves it out: with
+``n_nearest=1`` this is the penalty as the paper prints it.
 
 A score is (τ − penalty) in standard deviations of the positive regions' penalties. τ is what tells
 the regions of positive training clips from those of negative ones best; a negative clip's own
@@ -57,6 +58,9 @@ class CRANE(BagClassifier):
     cutoff : float
         A negative region counts against none that is farther away than this many times the median
         distance of negative regions to their nearest positive ones.
+    own_nearest : bool
+        Whether the negative region nearest to a region counts against it too; the penalty of the
+        paper is without.
     metric : {"hellinger", "euclidean"}
         The first is the distance of the roots, for histograms.
     n_jobs : int, optional
@@ -80,6 +84,7 @@ class CRANE(BagClassifier):
     True
     """
 
+    _newer: ClassVar[tuple[str, ...]] = ("own_nearest",)
     _fitted: ClassVar = {
         "exemplars_": Items(
             Part(
@@ -100,11 +105,13 @@ class CRANE(BagClassifier):
         n_nearest: int = 5,
         *,
         cutoff: float = 2.0,
+        own_nearest: bool = True,
         metric: str = "hellinger",
         n_jobs: int | None = None,
     ) -> None:
         self.n_nearest = n_nearest
         self.cutoff = cutoff
+        self.own_nearest = own_nearest
         self.metric = metric
         self.n_jobs = n_jobs
 
@@ -120,16 +127,19 @@ class CRANE(BagClassifier):
                 bag[~is_positive],
                 self.n_nearest,
                 self.cutoff,
+                own_nearest=self.own_nearest,
             )
 
         self.exemplars_ = list(map_in_order(answer, self._questions(), n_jobs=self.n_jobs))
 
     def _score(self, X: Any) -> np.ndarray:
         rows = self._map(X)
-        columns = [
-            (kept.threshold - penalties(rows, kept.rows, kept.reach, kept.radius)) / kept.scale
-            for kept in self.exemplars_
-        ]
+        columns = []
+        for kept in self.exemplars_:
+            found = penalties(
+                rows, kept.rows, kept.reach, kept.radius, own_nearest=self.own_nearest
+            )
+            columns.append((kept.threshold - found) / kept.scale)
         return np.stack(columns, axis=1)
 
     def _count_functions(self) -> int:
@@ -149,6 +159,7 @@ class CRANE(BagClassifier):
     def _check_arguments(self) -> None:
         check_number("CRANE", "n_nearest", self.n_nearest, 1, 1_000_000, integer=True)
         check_number("CRANE", "cutoff", self.cutoff, 1e-6, 1e6)
+        check_choice("CRANE", "own_nearest", self.own_nearest, (True, False))
         check_choice("CRANE", "metric", self.metric, METRICS)
 
 
@@ -158,6 +169,8 @@ def rank_regions(
     negative_bag: np.ndarray,
     n_nearest: int,
     cutoff: float,
+    *,
+    own_nearest: bool = True,
 ) -> Exemplars:
     """Return the exemplars of one function, from rows of regions and the bag of each negative."""
     k = min(n_nearest, len(positive)) - 1
@@ -166,8 +179,10 @@ def rank_regions(
         part = slice(start, start + _BLOCK)
         reach[part] = np.partition(distances(negative[part], positive), k, axis=1)[:, k]
     radius = max(cutoff * float(np.median(reach)), 1e-12)
-    for_positive = penalties(positive, negative, reach, radius)
-    for_negative = penalties(negative, negative, reach, radius, negative_bag)
+    for_positive, for_negative = (
+        penalties(rows, negative, reach, radius, own, own_nearest=own_nearest)
+        for rows, own in ((positive, None), (negative, negative_bag))
+    )
     threshold = split_best(for_positive, for_negative)
     scale = float(for_positive.std())
     return Exemplars(negative, reach, radius, threshold, scale if scale > 1e-12 else 1.0)
@@ -179,8 +194,10 @@ def penalties(
     reach: np.ndarray,
     radius: float,
     own: np.ndarray | None = None,
+    *,
+    own_nearest: bool = True,
 ) -> np.ndarray:
-    """Return the penalty of each row, (n,).
+    """Return the penalty of each row, (n,), with or without its last term.
 
     Where ``own`` holds the bag of each negative, the rows are the negatives, and those of a row's
     own bag do not speak.
@@ -201,7 +218,9 @@ def penalties(
             d = np.where(is_other, d, np.inf)
         nearest = np.minimum(nearest, d.min(axis=0))
         total += np.where(speaks, np.maximum(1 - d / radius, 0), 0).sum(axis=0)
-    return (total + np.maximum(1 - nearest / radius, 0)) / np.maximum(heard, 1)
+    if own_nearest:
+        total += np.maximum(1 - nearest / radius, 0)
+    return total / np.maximum(heard, 1)
 
 
 def split_best(positive: np.ndarray, negative: np.ndarray) -> float:

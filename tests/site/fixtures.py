@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -213,6 +214,7 @@ class StandInGuide:
     digests = property(lambda self: [f"{i:024x}" for i in range(self.n_specimens)])
 
     kinds_are_found = False
+    taught: ClassVar = {}
 
     def original(self, i):
         return None

@@ -83,12 +83,14 @@ def test_every_page_says_that_it_may_be_edited_to_editors_alone(editor, folder):
         assert 'action="../edit"' not in shown.text
         assert shown.headers["vary"] == "Cookie"
     assert reader.get("/edits.html").status_code == 404
+    assert reader.get("/teach.html").status_code == 404
 
 
 def test_without_the_switch_nothing_is_written(folder):
     client = connect(folder, token=None)
     assert client.get("/edit", params={"token": TOKEN}).status_code == 404
     assert client.get("/edits.html").status_code == 404
+    assert client.get("/teach.html").status_code == 404
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert client.request(method, "/edit", data=KIND, headers=HERE).status_code == 405
     assert not (folder / FILE_NAME).exists()
@@ -151,6 +153,10 @@ def test_edits_are_posted_as_small_forms(editor, folder):
         ({"verb": "undo", "undoes": "1"}, "There is no edit 1 to undo"),
         ({"verb": "undo", "undoes": "-1"}, "by its number"),
         ({"x": "y"}, "built again meanwhile"),
+        (fields("teach", "word", "round"), "Say which pictures show"),
+        (fields("teach", "word", "round", s0="yes", s1="yes"), "at least 2 pictures that do not"),
+        (fields("teach", "word", "round", s0="yes", s99="no"), "No specimen has the number 99"),
+        (fields("teach", "word", "round", s0="maybe", x1="yes"), "Say which pictures show"),
     ],
 )
 def test_what_cannot_be_edited_is_said_on_the_page(editor, folder, form, message):
@@ -185,6 +191,22 @@ def test_names_are_text_and_nothing_else(editor, folder):
         assert "<script>alert" not in page.text
     control = post(editor, {**KIND, "value": "a\x00b"})
     assert control.status_code == 400
+
+
+def test_a_word_is_taught_by_a_form(editor, folder):
+    bad = "<i>round</i>"
+    marks = {f"s{i}": "yes" for i in range(6)} | {f"s{i}": "no" for i in range(8, 15)}
+    made = post(editor, fields("teach", "word", bad, **marks))
+    assert made.status_code == 303
+    assert made.headers["location"] == "/word/i-round-i.html#edit"
+    assert len(Guide.open(folder).taught[bad].lesson.no) == 7
+    again = "/teach.html?word=%3Ci%3Eround%3C/i%3E&q=%22%3E%3Cb%3E"
+    for address in ("/word/i-round-i.html", again):
+        page = editor.get(address)
+        assert page.status_code == 200
+        assert bad not in page.text
+        assert "<b>" not in page.text
+        assert "Held out in turn" in page.text
 
 
 def test_an_answer_about_a_picture_is_judged(editor, folder):

@@ -149,3 +149,62 @@ def test_an_answer_is_judged_on_the_identify_page(address, open_page, folder, tm
     page.goto(f"{address}/identify.html")  # the same picture again
     page.set_input_files("#image", str(tmp_path / "find.png"))
     page.get_by_text("The owner says: the key is right that find.png is “disc”.").wait_for()
+
+
+def test_a_word_is_taught_by_the_keyboard(address, open_page, folder):
+    page = open_page(
+        f"{address}/edit?token={TOKEN}",
+        java_script_enabled=False,
+        viewport={"width": 390, "height": 844},
+    )
+    page.get_by_role("link", name="Teach a word").focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    check_width(page)
+    assert page.get_by_role("heading", level=1).inner_text() == "Teach a word"
+    pictures = page.get_by_role("group")
+    assert pictures.count() == 24
+    page.get_by_label("The word", exact=True).focus()
+    page.keyboard.type("round")
+    of_kind = {"disc": "ArrowLeft ArrowLeft", "square": "ArrowLeft", "stripe": "ArrowLeft"}
+    guide, left = Guide.open(folder), {kind: 6 for kind in of_kind}
+    for k in range(24):
+        chosen = pictures.nth(k).get_by_label("leave")
+        number = int(chosen.get_attribute("name")[1:])
+        kind = guide.specimen(number).kind
+        if left[kind]:
+            left[kind] -= 1
+            chosen.focus()
+            for key in of_kind[kind].split():  # from "leave" back to "does not" and "shows it"
+                page.keyboard.press(key)
+    page.get_by_label("The word", exact=True).focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url.endswith("/word/round.html#edit")
+    taught = Guide.open(folder).taught["round"]
+    assert [guide.specimen(i).kind for i in taught.lesson.yes] == ["disc"] * 6
+    assert len(taught.lesson.no) == 12
+    assert taught.reliability.holds
+    page.get_by_text("Held out in turn,").wait_for()
+    page.get_by_text("Taught by the owner").wait_for()
+    check_width(page)
+    shown = Guide.open(folder).members(word="round").tolist()
+    other = next(i for i in shown if i not in taught.lesson.yes)
+    page.goto(f"{address}/specimen/{other}.html")
+    page.get_by_text("The owner taught round.").wait_for()
+    page.goto(f"{address}/word/round.html")
+    page.get_by_role("link", name="Teach it more").click()
+    page.get_by_text("So far 6 pictures that show it and 12 that do not teach it.").wait_for()
+    assert pictures.count() == 24 - 18  # those that do not teach it yet
+    page.get_by_label("Look for pictures").fill("nothing like it")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Show them").click()
+    assert pictures.count() == 6
+    pictures.nth(0).get_by_label("shows it").check()
+    page.get_by_role("button", name="Teach it", exact=True).last.click()
+    page.get_by_text("is taught by pictures: 1 that show it").wait_for()
+    page.goto(f"{address}/edits.html")
+    for number in (2, 1):
+        with page.expect_navigation():
+            page.get_by_role("button", name=f"undo edit {number}", exact=True).click()
+    assert Guide.open(folder).taught == {}

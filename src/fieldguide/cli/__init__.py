@@ -26,6 +26,7 @@ from fieldguide.cli import (
     identify,
     plot,
     serve,
+    teach,
     watch,
 )
 from fieldguide.terminal.arguments import describe_fault, say_warning
@@ -118,6 +119,7 @@ for _command in (build.demo, build.build, build.add, describe.describe):
 app.command(context_settings={"ignore_unknown_options": True})(find.find)  # "-red" is a term
 for _command in (plot.plot, serve.serve, identify.identify, compare.compare):
     app.command()(_command)
+app.command(cls=teach.TeachCommand)(teach.teach)
 for _command in (edit.edit, export.export, watch.watch, bench.bench):
     app.command()(_command)
 for _name in OPTIONAL:

@@ -46,7 +46,7 @@ from fieldguide.features.subject_words import (
     score_subject,
     see_subject,
 )
-from fieldguide.features.words import AttributeMatrix, WordModel
+from fieldguide.features.words import TAUGHT, AttributeMatrix, WordModel
 from fieldguide.features.words_plate import draw_words_plate, pick_words
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "PLAIN_SPREAD",
     "SUBJECT_NAMES",
     "SURROUNDING_NAMES",
+    "TAUGHT",
     "AttributeMatrix",
     "BagOfWords",
     "ClassifierPool",

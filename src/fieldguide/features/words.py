@@ -1,9 +1,10 @@
 """Words for any folder: one named attribute matrix from what is known of each image.
 
-Columns come from eight sources, in this order:
+Columns come from nine sources, in this order:
 
 ============ =================================================================================
 annotation   the owner's attribute columns with values in [0, 1]
+taught       words that the owner taught by a few specimens, with scores in [0, 1]
 keyword      the owner's keywords and captions, in the owner's words
 folder       words in the names of the folders around the kind: "2019", "river"
 kind         what the names of several kinds share: "Cape May Warbler" is a warbler
@@ -49,7 +50,8 @@ from fieldguide.features.word_support import N_NEAR, find_supported, pool_chance
 
 MEASURED = ("network", "subject", "surroundings", "picture")
 AROUND = ("surroundings", "picture")
-SOURCES = ("annotation", *OWN_SOURCES, *MEASURED)
+TAUGHT = "taught"
+SOURCES = ("annotation", TAUGHT, *OWN_SOURCES, *MEASURED)
 _COLOURED = ("mostly ", "some ")  # words on the colours of the whole picture
 _FORMAT = 2
 COMMON = 0.9  # share of the images that show a word of the whole collection
@@ -141,6 +143,7 @@ class WordModel:
         keywords: Sequence[Iterable[str]] | None = None,
         annotated: np.ndarray | None = None,
         annotated_names: Sequence[str] | None = None,
+        taught: Mapping[str, np.ndarray] | None = None,
         corrected: Mapping[int, Mapping[str, bool]] | None = None,
     ) -> AttributeMatrix:
         """Choose the words of a collection and return its attribute matrix.
@@ -165,6 +168,8 @@ class WordModel:
             Empty for an image without keywords.
         annotated : array of shape (n, A), in [0, 1], optional
         annotated_names : sequence of A names
+        taught : mapping of str to array of shape (n,), optional
+            How far each image shows the words that its owner taught, in [0, 1].
         corrected : mapping of int to (mapping of str to bool), optional
             What the owner has said of single images since: which words an image shows and which it
             does not, whatever the other sources say.
@@ -173,6 +178,8 @@ class WordModel:
         parts: list[tuple[str, Sequence[str], np.ndarray]] = []
         if annotated is not None:
             parts.append(("annotation", *_check_annotated(annotated, annotated_names)))
+        if taught:
+            parts.append((TAUGHT, [*taught], np.stack([*taught.values()], 1).astype(np.float32)))
         own = find_own_words(
             n,
             paths=paths,

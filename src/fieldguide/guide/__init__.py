@@ -9,6 +9,7 @@ from fieldguide.guide.measure import Measured
 from fieldguide.guide.originals import Original
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.teaching import Reliability, TaughtWord
 from fieldguide.guide.views import (
     Branch,
     Couplet,
@@ -53,10 +54,12 @@ __all__ = [
     "Overlay",
     "PathStep",
     "QueryResult",
+    "Reliability",
     "ShownWord",
     "SideWords",
     "Sighting",
     "Specimen",
+    "TaughtWord",
     "Term",
     "Unreadable",
     "VisualWord",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldguide.chapters import OPTIONAL
-from fieldguide.features import WordModel
+from fieldguide.features import TAUGHT, WordModel
 from fieldguide.features.vocabulary import YES
 from fieldguide.guide.answer import (
     Answer,
@@ -117,5 +117,12 @@ def find_words(guide: "Guide", sighting: Sighting) -> tuple[ShownWord, ...]:
     model, scores = sighting.models.word_model, sighting.word_scores
     is_picture = np.array([s in WordModel.AROUND for s in model.sources_], dtype=bool)
     order = [j for j in np.lexsort((-scores, is_picture)) if scores[j] >= YES]
-    named = ((guide.overlay.word(model.names_[j]), float(scores[j])) for j in order)
-    return tuple(ShownWord(name, score) for name, score in named if name is not None)
+    found = [
+        (bool(is_picture[j]), float(scores[j]), guide.overlay.word(model.names_[j]))
+        for j in order
+        if model.sources_[j] != TAUGHT
+    ]
+    taught = ((name, word.score(sighting.row)) for name, word in guide.taught.items())
+    found += [(False, score, name) for name, score in taught if score >= YES]
+    found.sort(key=lambda each: (each[0], -each[1]))
+    return tuple(ShownWord(name, score) for _, score, name in found if name is not None)

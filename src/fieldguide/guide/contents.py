@@ -28,6 +28,7 @@ from fieldguide.guide.naming import display_name
 from fieldguide.guide.originals import Original, find_original, read_original
 from fieldguide.guide.pairs import KindPair, compare_kinds
 from fieldguide.guide.summaries import find_nearest
+from fieldguide.guide.teaching import TaughtWord
 from fieldguide.guide.telling import tell_growth, tell_summary, tell_verdict
 from fieldguide.guide.validation import UnsoundError
 from fieldguide.guide.views import (
@@ -93,8 +94,7 @@ class GuideContents:
         shown = ("branches", "kinds", "words", "sources", "couplets", "_kind_by_name", "_finder")
         for name in (*shown, "edits", "edited_catalogue", "_worded", "_report"):
             self.__dict__.pop(name, None)
-        is_edited = bool(self._reading.active)
-        self._catalogue = self.edited_catalogue if is_edited else self._plain
+        self._catalogue = self.edited_catalogue if self._is_edited else self._plain
 
     def with_edits(self, edits: Sequence[Edit]) -> Self:
         """Return the guide as it would be with more edits, which are written nowhere."""
@@ -106,12 +106,18 @@ class GuideContents:
     @cached_property
     def edited_catalogue(self) -> EditedCatalogue:
         """The catalogue with the edits laid over it."""
-        return EditedCatalogue(self._plain, self._reading.active)
+        return EditedCatalogue(self._plain, self._reading.active, self._models.learn)
 
     @property
     def overlay(self) -> Overlay:
         """What of the guide is edited: merged kinds, excluded specimens, hidden branches, notes."""
-        return self.edited_catalogue.overlay if self._reading.active else Overlay()
+        return self.edited_catalogue.overlay if self._is_edited else Overlay()
+
+    @property
+    def _is_edited(self) -> bool:
+        """Whether edits hold, or one that taught a word was undone, which a build may know of."""
+        is_taught = any(edit.verb == "teach" for edit in self._reading.edits)
+        return is_taught or bool(self._reading.active)
 
     @property
     def ids(self) -> list[int]:
@@ -158,6 +164,11 @@ class GuideContents:
         ``docs/words.md`` has the list.
         """
         return self._catalogue.sources()
+
+    @property
+    def taught(self) -> dict[str, TaughtWord]:
+        """The words that the owner taught, each with what came of it; see ``docs/words.md``."""
+        return self.edited_catalogue.taught if self._is_edited else {}
 
     @cached_property
     def visual_words(self) -> tuple[VisualWord, ...]:

@@ -7,20 +7,30 @@ has another ``shown``, one that was merged is an alias of the other.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from fieldguide.features import TAUGHT, WordModel
+from fieldguide.features.vocabulary import YES
 from fieldguide.guide.catalogue import MILLION, Catalogue
 from fieldguide.guide.dates import DateRange
 from fieldguide.guide.edits.branches import TreeIndex
-from fieldguide.guide.edits.hand import Hand, SpecimenIndex, arrange_exemplars, read_hand
+from fieldguide.guide.edits.hand import (
+    LEAST,
+    Hand,
+    Lesson,
+    SpecimenIndex,
+    arrange_exemplars,
+    read_hand,
+)
 from fieldguide.guide.edits.records import BRANCH, IMAGE, KIND, SPECIMEN, WORD, Edit
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.summaries import N_EXEMPLARS, make_slugs
+from fieldguide.guide.teaching import TaughtWord
 from fieldguide.guide.views import Branch, Kind, Specimen
 
 OWN_WORD = "keyword"  # the source of words that the owner gave
@@ -63,9 +73,14 @@ class EditedCatalogue(Catalogue):
     plain : Catalogue
     edits : sequence of Edit
         Those that hold, in their order.
+    learn : callable
+        Takes a lesson, and returns what it teaches of a word.
     """
 
-    def __init__(self, plain: Catalogue, edits: Sequence[Edit]) -> None:
+    def __init__(
+        self, plain: Catalogue, edits: Sequence[Edit], learn: Callable[[Lesson], TaughtWord]
+    ) -> None:
+        self._learn = learn
         self._db, self._lock = plain._db, plain._lock
         self.plain = plain
         rows = plain.register()
@@ -94,8 +109,11 @@ class EditedCatalogue(Catalogue):
         return found
 
     def _lay_over(self, edits: Sequence[Edit]) -> Overlay:
-        words = {name: name for name, _ in self.plain.words()}
-        hidden_words: set[str] = set()
+        words = {name: name for name in (*dict(self.plain.words()), *self.hand.lessons)}
+        sources = self._plain_sources
+        hidden_words = {  # those whose lessons were undone since the last build
+            word for word in sources if sources[word] == TAUGHT and word not in self.hand.lessons
+        }
         of: dict[tuple[str, Any], tuple[Edit, ...]] = {
             (BRANCH, b): tuple(each) for b, each in self._branch_edits.items()
         }
@@ -244,10 +262,35 @@ class EditedCatalogue(Catalogue):
 
     # -- words ----------------------------------------------------------------------------
 
+    @cached_property
+    def taught(self) -> dict[str, TaughtWord]:
+        """What came of the words that the owner taught, by their names; hidden ones are not here.
+
+        A word of which too few specimens are left is said of none.
+        """
+        found = {}
+        for word, lesson in self.hand.lessons.items():
+            name = self.overlay.word(word)
+            if name is not None and min(map(len, lesson)) >= LEAST:
+                found[name] = self._learn(lesson)
+        return found
+
+    @cached_property
+    def _plain_sources(self) -> dict[str, str]:
+        return self.plain.sources()
+
+    @cached_property
+    def _raw_names(self) -> dict[str, str]:
+        return {name: raw for raw, name in self.overlay.word_names.items()}
+
     def words_of(self, specimen: int) -> tuple[tuple[str, float], ...]:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""
-        said = self.hand.words.get(specimen, {})
-        named = ((self.overlay.word(name), score) for name, score in self.plain.words_of(specimen))
+        said, sources = self.hand.words.get(specimen, {}), self._plain_sources
+        own = [(raw, s) for raw, s in self.plain.words_of(specimen) if raw not in self.hand.lessons]
+        of_taught = ((name, float(word.scores[specimen])) for name, word in self.taught.items())
+        own += [(self._raw_names.get(name, name), s) for name, s in of_taught if s >= YES]
+        own.sort(key=lambda pair: (sources.get(pair[0]) in WordModel.AROUND, -pair[1]))
+        named = ((self.overlay.word(raw), score) for raw, score in own)
         shown = [(name, score) for name, score in named if name is not None and name not in said]
         return (*((name, 1.0) for name, is_shown in said.items() if is_shown), *shown)
 
@@ -257,17 +300,20 @@ class EditedCatalogue(Catalogue):
 
     def sources(self) -> dict[str, str]:
         """Return where each attribute comes from, by its name."""
-        named = ((self.overlay.word(name), source) for name, source in self.plain.sources().items())
+        named = ((self.overlay.word(name), source) for name, source in self._plain_sources.items())
         own = {w: OWN_WORD for said in self.hand.words.values() for w, yes in said.items() if yes}
-        return own | {name: source for name, source in named if name is not None}
+        found = own | {name: source for name, source in named if name is not None}
+        return found | dict.fromkeys(self.taught, TAUGHT)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the specimens that show each attribute."""
         columns = {}
         for raw, ids in self.plain.columns().items():
             name = self.overlay.word(raw)
-            if name is not None:
+            if name is not None and raw not in self.hand.lessons:
                 columns[name] = ids[self._present[ids]]
+        for name, taught in self.taught.items():
+            columns[name] = np.flatnonzero((taught.scores >= YES) & self._present)
         for i, said in self.hand.words.items():
             for word, is_shown in said.items():
                 if word not in columns and not is_shown:
@@ -279,10 +325,13 @@ class EditedCatalogue(Catalogue):
 
     def showing(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the specimens that show any of some attributes, and scores in millionths."""
-        raw_of = {name: raw for raw, name in self.overlay.word_names.items()}
         best: dict[int, int] = {}
         for word in words:
-            ids, scores = self.plain.showing([raw_of.get(word, word)])
+            if word in self.taught:
+                ids = np.flatnonzero(self.taught[word].scores >= YES)
+                scores = (self.taught[word].scores[ids] * MILLION).astype(np.int64)
+            else:
+                ids, scores = self.plain.showing([self._raw_names.get(word, word)])
             found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
             for i, said in self.hand.words.items():
                 if word in said:

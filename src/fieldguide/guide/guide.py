@@ -1,7 +1,7 @@
 """A guide: build it from a collection, open it again, ask it about a new image."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,10 @@ from fieldguide.guide.answering import answer_sighting
 from fieldguide.guide.build import build_guide
 from fieldguide.guide.contents import GuideContents
 from fieldguide.guide.edits.editor import Edits
+from fieldguide.guide.edits.records import WORD, Target
+from fieldguide.guide.edits.targets import point_at
 from fieldguide.guide.sighting import Sighting, describe_subject
+from fieldguide.guide.teaching import TaughtWord
 from fieldguide.guide.telling import count
 from fieldguide.guide.views import FoundSubject, Specimen
 from fieldguide.guide.workspace import Settings
@@ -221,6 +224,40 @@ class Guide(GuideContents):
     def edits(self) -> Edits:
         """What the owner has edited, and how to edit more; see ``docs/edits.md``."""
         return Edits(self, self._log, self._reading)
+
+    def teach(
+        self,
+        word: str,
+        yes: Sequence[str | os.PathLike[str] | int],
+        no: Sequence[str | os.PathLike[str] | int],
+        *,
+        note: str = "",
+    ) -> TaughtWord:
+        """Teach the guide a word by a few specimens that show it and a few that do not.
+
+        The word is said of other specimens at once if it holds on those that did not teach it, and
+        joins the words of the next build; it is an edit, see ``docs/edits.md``. Teaching it again
+        adds specimens.
+
+        Parameters
+        ----------
+        word : str
+            One that the guide does not have, or that was taught before.
+        yes, no : sequences of str, path or int
+            Specimens by their paths in the guide or their numbers, or files with the same content;
+            at least 2 of each sort in all, better ten.
+        note : str
+            Why.
+
+        Returns
+        -------
+        TaughtWord
+            ``reliability.tell()`` is one sentence on how well it holds.
+        """
+        shows, lacks = ([point_at(self, each) for each in given] for given in (yes, no))
+        edit = self.edits.add("teach", Target(WORD, word), note=note, yes=shows, no=lacks)
+        assert edit.target is not None
+        return self.taught[edit.target.name]
 
     def reopen(self) -> "Guide":
         """Open the guide as it is now, with the same network; edits cost no model."""

@@ -20,9 +20,11 @@ from fieldguide.features.network import (
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Annotation, open_annotation
 from fieldguide.guide.chapters import load_chapter
+from fieldguide.guide.edits.hand import Lesson
 from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
 from fieldguide.guide.rows import SAID, count_columns, open_rows, open_stack
+from fieldguide.guide.teaching import TaughtWord, learn_word
 from fieldguide.guide.words import open_words
 
 Value = TypeVar("Value")
@@ -48,6 +50,7 @@ class Models:
         self._embedder: tuple[str, ...] = ()
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
+        self._taught: dict[Lesson, TaughtWord] = {}
         self._words: tuple[Mapping[str, str], Collection[str]] = ({}, ())
 
     def reword(self, names: Mapping[str, str], hidden: Collection[str]) -> None:
@@ -146,6 +149,12 @@ class Models:
         if name not in self._kept:
             self._kept[name] = compute()
         return self._kept[name]
+
+    def learn(self, lesson: Lesson) -> TaughtWord:
+        """Return what some specimens teach of a word; learnt once."""
+        if lesson not in self._taught:
+            self._taught[lesson] = learn_word(self.rows, lesson)
+        return self._taught[lesson]
 
     @property
     def embedder(self) -> tuple[str, ...]:

@@ -12,8 +12,10 @@ from fieldguide.features import AttributeMatrix, WordModel
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
+from fieldguide.guide.edits.hand import LEAST
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import find_nearest
+from fieldguide.guide.teaching import learn_word
 from fieldguide.guide.workspace import Workspace
 
 NAME = "words"
@@ -33,7 +35,8 @@ def build(work: Workspace) -> None:
     work.progress("finding words", 0, 1)
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
-    near = find_near(work.built[rows.NAME].X, WordModel.N_NEAR, work.seed)
+    X = work.built[rows.NAME].X
+    near = find_near(X, WordModel.N_NEAR, work.seed)
     model = WordModel()
     logits = read_said(work)
     words: AttributeMatrix = model.fit_transform(
@@ -49,6 +52,11 @@ def build(work: Workspace) -> None:
         ],
         annotated=filled.attributes,
         annotated_names=filled.names if filled.attributes is not None else None,
+        taught={
+            word: learn_word(X, lesson).scores
+            for word, lesson in table.hand.lessons.items()
+            if min(map(len, lesson)) >= LEAST
+        },
         corrected=table.hand.words,
     )
     work.built[NAME] = Words(words, near, model)

@@ -6,6 +6,7 @@ from typing import Any
 
 from fieldguide.guide.edits import Edit
 from fieldguide.guide.pairs import KindPair
+from fieldguide.guide.teaching import TaughtWord
 from fieldguide.guide.views import Branch, Kind, QueryResult, Specimen, VisualWord
 from fieldguide.site.answers import ShortAnswer, ShownAnswer
 from fieldguide.site.chapter_pages import Outline
@@ -205,6 +206,17 @@ class EditsPage:
     undone: frozenset[int]
     faults: tuple[str, ...]
     refusal: str  # why an edit was not made
+
+
+@dataclass(frozen=True)
+class TeachPage:
+    """teach.html, on a guide that is served to be edited."""
+
+    word: str  # "" before one is named
+    query: str
+    taught: TaughtWord | None  # what earlier lessons taught it
+    pictures: list[Picture]
+    refusal: str  # why the query finds nothing
 
 
 @dataclass(frozen=True)

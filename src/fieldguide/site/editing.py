@@ -18,15 +18,16 @@ from starlette.responses import RedirectResponse, Response
 
 from fieldguide.errors import EditError
 from fieldguide.guide.edits import Edit, Target
-from fieldguide.guide.edits.records import FORMS, IMAGE
+from fieldguide.guide.edits.records import FORMS, IMAGE, SPECIMEN, WORD
 from fieldguide.guide.edits.targets import is_digest
+from fieldguide.site.lessons import MOST_TAUGHT
 from fieldguide.site.uploads import in_time
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 MOST_BYTES = 64 * 1024  # of a form
-_FIELDS = 16
+_FIELDS = 16 + MOST_TAUGHT  # of a form
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -92,6 +93,8 @@ def draft_edit(guide: "Guide", form: dict[str, str]) -> Edit:
         return Edit("undo", undoes=int(number))
     if form.get("edition") != str(guide.about.get("edition")):
         raise EditError("The guide was built again meanwhile; look at its page, and edit again.")
+    if verb == "teach":
+        return _draft_lesson(guide, name, form)
     value, about = form.get("value", ""), form.get("form", "")
     if verb == "word" and form.get("shows") == "no":
         value = f"not {value}"
@@ -103,6 +106,20 @@ def draft_edit(guide: "Guide", form: dict[str, str]) -> Edit:
         if not (said and is_digest(target.digest)):
             raise EditError("An answer about an image is known by its digest and what was said.")
     return guide.edits.draft(verb, target, value, note=form.get("note", ""), said=said)
+
+
+def _draft_lesson(guide: "Guide", word: str, form: dict[str, str]) -> Edit:
+    """Return the edit of a form whose fields ``s7`` say of specimens whether they show a word."""
+    sides: dict[str, list[str | Target]] = {"yes": [], "no": []}
+    for field, side in form.items():
+        i = field[1:]
+        if not (field[:1] == "s" and i.isascii() and i.isdecimal() and side in sides):
+            continue
+        if len(i) > 9 or int(i) >= guide.n_specimens:
+            raise EditError(f"No specimen has the number {i[:20]}; look at the page again.")
+        specimen = guide.specimen(int(i))
+        sides[side].append(Target(SPECIMEN, specimen.path, guide.digests[specimen.id]))
+    return guide.edits.draft("teach", Target(WORD, word), yes=sides["yes"], no=sides["no"])
 
 
 def _is_same(given: str, secret: str) -> bool:

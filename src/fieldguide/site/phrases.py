@@ -28,6 +28,7 @@ MEASURING = (  # the steps of a build in which pictures are read
 )
 SOURCES = {
     "annotation": "Noted by the owner",
+    "taught": "Taught by the owner",
     "keyword": "Keywords of the files",
     "folder": "Names of folders",
     "kind": "Names of kinds",

@@ -55,6 +55,7 @@ from fieldguide.site.contexts import (
     ResultsPage,
     SearchPage,
     SpecimenPage,
+    TeachPage,
     WordPage,
     WordsPage,
 )
@@ -62,6 +63,7 @@ from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets
 from fieldguide.site.index import sections
 from fieldguide.site.key_charts import Chart, draw_costs, draw_reliability
 from fieldguide.site.key_drawing import WORDS
+from fieldguide.site.lessons import choose_pictures
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen
@@ -204,6 +206,19 @@ class Renderer:
                 faults=edits.faults,
                 refusal=refusal,
             ),
+        )
+
+    def teach(self, word: str = "", query: str = "") -> str:
+        """Render the page where a word is taught by pictures of the guide."""
+        refusal, ids = "", []
+        try:
+            ids = choose_pictures(self.guide, word, query)
+        except FieldguideError as error:
+            refusal = str(error)
+        ids = ids or choose_pictures(self.guide, word)
+        pictures = self.pictures(ids)
+        return self._fill(
+            "teach", TeachPage(word, query, self.guide.taught.get(word), pictures, refusal)
         )
 
     def answer(self, asked: ShownAnswer) -> str:

@@ -20,6 +20,7 @@
     GET  /edit?token=…        with ``--edit``: begin to edit
     POST /edit                with ``--edit``: make an edit, from a form of a page
     GET  /edits.html          with ``--edit``: the history, to undo
+    GET  /teach.html?word=…   with ``--edit``: pictures to teach a word by, finds of ``q`` first
 
 Without ``--edit`` the server writes nothing. Each answer is of one edition of the guide; when the
 guide has been built again or edited, the next answer is of the new one. See ``guard.py`` for hosts,
@@ -128,6 +129,7 @@ def create_app(
         Route("/edit", site.enter, methods=["GET"]),
         Route("/edit", site.edit, methods=["POST"]),
         Route("/edits.html", site.edits, methods=["GET"]),
+        Route("/teach.html", site.teach, methods=["GET"]),
     ]
 
     def missing(root: str) -> str:
@@ -369,6 +371,14 @@ class _Site:
             raise HTTPException(404)
         return HTMLResponse(self.edition_for(request).renderer.edits(), headers=_NOT_KEPT)
 
+    def teach(self, request: Request) -> Response:
+        assert self._editing is not None
+        if not self._editing.is_editor(request):
+            raise HTTPException(404)
+        asked = (request.query_params.get(name, "").strip()[:500] for name in ("word", "q"))
+        page = self.edition_for(request).renderer.teach(*asked)
+        return HTMLResponse(page, headers=_NOT_KEPT)
+
     async def edit(self, request: Request) -> Response:
         """Make an edit, and lead back to the page where it was asked for."""
         assert self._editing is not None
@@ -387,7 +397,10 @@ class _Site:
     def _write_edit(self, form: dict[str, str]) -> str:
         """Make the edit of a form; return the page to go back to."""
         guide = self.edition().guide
-        guide.edits.write([draft_edit(guide, form)])
+        edit = draft_edit(guide, form)
+        guide.edits.write([edit])
+        if edit.verb == "teach" and edit.target is not None:
+            return self.edition().renderer.book.word(edit.target.name)
         try:
             self.edition().renderer.book.find(form.get("back", ""))
         except KeyError:  # such as the plate of a kind that is part of another now

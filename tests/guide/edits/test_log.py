@@ -35,7 +35,14 @@ def edits(draw):
     takes = VERBS[verb].value
     value = "" if takes == "none" or (takes == "may" and draw(st.booleans())) else draw(NAMES)
     value = "red" if verb == "word" and value.startswith("not") else value
-    return Edit(verb, target, value, draw(st.sampled_from(["", "because"])))
+    sides = {"yes": (), "no": ()}
+    if verb == "teach":
+        target = replace(target, name="red" if target.name.startswith("not") else target.name)
+        names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+        n_yes = draw(st.integers(0, len(names)))
+        told = [Target("specimen", name) for name in names]
+        sides = {"yes": tuple(told[:n_yes]), "no": tuple(told[n_yes:])}
+    return Edit(verb, target, value, draw(st.sampled_from(["", "because"])), **sides)
 
 
 def holds(number, history):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fieldguide.errors import EditError
 from fieldguide.guide.edits.log import EditLog, Reading
@@ -79,14 +79,16 @@ class Edits:
         *,
         note: str = "",
         said: str = "",
+        yes: Sequence[str | Target] = (),
+        no: Sequence[str | Target] = (),
     ) -> Edit:
         """Make an edit; EditError, in one sentence, where it cannot be made.
 
         Parameters
         ----------
         verb : str
-            What to do: kind, word, exclude, pin, reject, right, wrong, rename, hide, merge, name
-            or note; ``docs/edits.md`` has what each is about.
+            What to do: kind, word, exclude, pin, reject, right, wrong, rename, hide, merge, name,
+            teach or note; ``docs/edits.md`` has what each is about.
         target : str
             Path or number of a specimen; else "branch:animal > bird", "kind:robin", "word:red",
             "image:new.jpg" or "guide".
@@ -96,14 +98,25 @@ class Edits:
             Why.
         said : str
             Of right and wrong: the kind that the key named; by default what it says now.
+        yes, no : sequences of str
+            Of teach: specimens that show the word, and that do not.
         """
-        return self.add_all([self.draft(verb, target, value, note=note, said=said)])[0]
+        given: dict[str, Any] = {"note": note, "said": said, "yes": yes, "no": no}
+        return self.add_all([self.draft(verb, target, value, **given)])[0]
 
     def draft(
-        self, verb: str, target: str | Target, value: str = "", *, note: str = "", said: str = ""
+        self,
+        verb: str,
+        target: str | Target,
+        value: str = "",
+        *,
+        note: str = "",
+        said: str = "",
+        yes: Sequence[str | Target] = (),
+        no: Sequence[str | Target] = (),
     ) -> Edit:
         """Return an edit that can be made, without making it."""
-        edit = self._resolver.make(verb, target, value, said)
+        edit = self._resolver.make(verb, target, value, said, yes, no)
         return check_edit(replace(edit, note=note))
 
     def add_all(self, edits: Sequence[Edit]) -> list[Edit]:
@@ -133,11 +146,8 @@ class Edits:
         """
         editor, made = self, list[Edit]()
 
-        def draft(
-            verb: str, target: str | Target, value: str = "", *, note: str = "", said: str = ""
-        ) -> Edit:
+        def draft(verb: str, target: str | Target, value: str = "", **given: Any) -> Edit:
             nonlocal editor
-            given = {"note": note, "said": said}
             try:
                 edit = editor.draft(verb, target, value, **given)
             except EditError:  # of the guide without the earlier lines, which take time to lay over

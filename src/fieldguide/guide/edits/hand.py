@@ -6,9 +6,11 @@ that was moved keeps its edits; else by its path, so that one that was rotated o
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fieldguide.guide.edits.records import Edit, Target, read_word
 
+LEAST = 2  # specimens of each sort that teach a word
 BEGINNING = 12  # hexadecimal digits of a digest that tell a specimen of a branch
 
 
@@ -43,6 +45,19 @@ class SpecimenIndex:
         return [i for i in found if self.digests[i].startswith(beginning)]
 
 
+class Lesson(NamedTuple):
+    """The specimens that teach a word, in the order of their numbers."""
+
+    yes: tuple[int, ...] = ()  # show it
+    no: tuple[int, ...] = ()  # do not show it
+
+    def add(self, is_shown: Mapping[int, bool]) -> "Lesson":
+        """Return the lesson with more specimens; of one that was in it the last word counts."""
+        told = dict.fromkeys(self.yes, True) | dict.fromkeys(self.no, False) | dict(is_shown)
+        yes, no = (tuple(sorted(i for i, says in told.items() if says is w)) for w in (True, False))
+        return Lesson(yes, no)
+
+
 @dataclass(frozen=True)
 class Hand:
     """What the owner's edits come to; specimens are rows of an index."""
@@ -53,6 +68,7 @@ class Hand:
     words: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
     pinned: tuple[int, ...] = ()  # the last first
     rejected: frozenset[int] = frozenset()
+    lessons: Mapping[str, Lesson] = field(default_factory=dict)  # by the words that they teach
 
     def label(self, i: int, own: str | None) -> str | None:
         """Return the kind of a specimen whose label is ``own``."""
@@ -67,6 +83,8 @@ def read_hand(edits: Iterable[Edit], index: SpecimenIndex) -> Hand:
     excluded: set[int] = set()
     words: dict[int, dict[str, bool]] = {}
     taste: dict[int, bool] = {}  # whether a specimen is pinned or rejected, the last one last
+    lessons: dict[str, Lesson] = {}
+    word_names: dict[str, str] = {}  # first names of words, by those that they have now
     for edit in edits:
         target = edit.target
         if target is None:
@@ -77,6 +95,11 @@ def read_hand(edits: Iterable[Edit], index: SpecimenIndex) -> Hand:
             kind_names[target.name] = edit.value
             if kind_names.get(edit.value) == edit.value:  # it has its first name again
                 del kind_names[edit.value]
+        elif target.form == "word" and edit.verb == "rename":
+            word_names[edit.value] = word_names.pop(target.name, target.name)
+        elif edit.verb == "teach":
+            word = word_names.get(target.name, target.name)
+            lessons[word] = lessons.get(word, Lesson()).add(read_lesson(edit, index))
         elif edit.verb == "name":
             for beginning in target.specimens:
                 labels.update(dict.fromkeys(index.find_content(beginning), edit.value))
@@ -98,7 +121,18 @@ def read_hand(edits: Iterable[Edit], index: SpecimenIndex) -> Hand:
         words,
         tuple(i for i in reversed(taste) if taste[i]),
         frozenset(i for i in taste if not taste[i]),
+        {
+            word: Lesson(*(tuple(i for i in side if i not in excluded) for side in lesson))
+            for word, lesson in lessons.items()
+        },
     )
+
+
+def read_lesson(edit: Edit, index: SpecimenIndex) -> dict[int, bool]:
+    """Return the specimens of an edit that teaches a word, and whether each shows it."""
+    told = [(each, True) for each in edit.yes] + [(each, False) for each in edit.no]
+    found = ((index.find(each), is_shown) for each, is_shown in told)
+    return {i: is_shown for i, is_shown in found if i is not None}
 
 
 def arrange_exemplars(

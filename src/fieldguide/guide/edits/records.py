@@ -19,6 +19,8 @@ rename    branch, kind, word           the new name
 hide      branch, word
 merge     kind                         the kind that it is part of from now on
 name      branch                       the name of the kind that its specimens are
+teach     word                         nothing; ``yes`` and ``no`` are specimens that show the
+                                       word and that do not
 note      all of these, guide          the text
 undo      none; ``undoes`` is a number
 ========  ===========================  ==================================================
@@ -57,6 +59,7 @@ VERBS = {
     "hide": Verb((BRANCH, WORD)),
     "merge": Verb((KIND,), "must", True),
     "name": Verb((BRANCH,), "must", True),
+    "teach": Verb((WORD,), needs_build=True),
     "note": Verb((SPECIMEN, BRANCH, KIND, WORD, GUIDE), "must"),
 }
 
@@ -101,6 +104,8 @@ class Edit:
     note: str = ""  # why
     said: str = ""  # of right and wrong: the kind that the key named
     undoes: int | None = None
+    yes: tuple[Target, ...] = ()  # of teach: specimens that show the word
+    no: tuple[Target, ...] = ()  # of teach: specimens that do not
     number: int = 0
     time: str = ""
 
@@ -111,6 +116,8 @@ class Edit:
             "time": self.time,
             "verb": self.verb,
             "target": None if self.target is None else self.target.to_plain(),
+            "yes": [each.to_plain() for each in self.yes],
+            "no": [each.to_plain() for each in self.no],
             "value": self.value,
             "said": self.said,
             "note": self.note,
@@ -136,7 +143,15 @@ class Edit:
             return cls(number=number, undoes=undoes, **texts)
         if "target" not in plain:
             raise EditError("It has no target.")
-        return check_edit(cls(target=Target.from_plain(plain["target"]), number=number, **texts))
+        yes, no = (_read_examples(plain.get(side, []), side) for side in ("yes", "no"))
+        target = Target.from_plain(plain["target"])
+        return check_edit(cls(target=target, number=number, yes=yes, no=no, **texts))
+
+
+def _read_examples(plain: Any, side: str) -> tuple[Target, ...]:
+    if not isinstance(plain, list):
+        raise EditError(f"Its {side} must be a list of specimens.")
+    return tuple(Target.from_plain(each) for each in plain)
 
 
 def needs_build(edit: Edit) -> bool:
@@ -166,7 +181,28 @@ def check_edit(edit: Edit) -> Edit:
         raise EditError(f"{edit.verb!r} takes no value; got {tidy.value!r}.")
     if edit.verb == "word" and not read_word(tidy.value)[0]:
         raise EditError("'word' needs a word after 'not'.")
+    if edit.verb == "teach":
+        return _check_lesson(tidy)
+    if edit.yes or edit.no:
+        raise EditError(f"{edit.verb!r} takes no pictures as examples; 'teach' does.")
     return tidy
+
+
+def _check_lesson(edit: Edit) -> Edit:
+    """Return an edit that teaches a word, with a tidy word and each picture once."""
+    assert edit.target is not None
+    word = tidy_text(edit.target.name, "word", MOST_LETTERS)
+    if not word or not read_word(word)[1]:
+        raise EditError(f"Teach a word that does not begin with 'not'; got {word!r}.")
+    if any(each.form != SPECIMEN for each in (*edit.yes, *edit.no)):
+        raise EditError("A word is taught by specimens alone.")
+    if not edit.yes and not edit.no:
+        raise EditError(f"Say which pictures show {word!r}, and which do not.")
+    twice = sorted({each.name for each in edit.yes} & {each.name for each in edit.no})
+    if twice:
+        raise EditError(f"{twice[0]!r} is given as yes and as no; give it once.")
+    yes, no = (tuple(dict.fromkeys(side)) for side in (edit.yes, edit.no))
+    return replace(edit, target=replace(edit.target, name=word), yes=yes, no=no)
 
 
 def tidy_text(text: str, what: str, most: int, has_lines: bool = False) -> str:

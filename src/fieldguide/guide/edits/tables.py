@@ -6,6 +6,8 @@ A CSV file has the columns ``verb`` and ``target``; ``value``, ``said`` and ``no
     kind,robin/07.jpg,wren,its tail stands up
     rename,branch:animal > bird,birds of the garden,
 
+A lesson has the columns ``yes`` and ``no``, each with a specimen a line.
+
 JSON lines have the same names; their target may be such a text, or what the log has. Numbers and
 times are passed over: what is imported gets new ones.
 """
@@ -23,7 +25,8 @@ from fieldguide.errors import EditError, FieldguideError
 from fieldguide.guide.edits.records import UNDO, Edit, Target, as_clause
 from fieldguide.guide.edits.targets import plain_target
 
-COLUMNS = ("verb", "target", "value", "said", "note")
+COLUMNS = ("verb", "target", "value", "said", "note", "yes", "no")
+_SIDES = ("yes", "no")
 MOST_BYTES = 64 * 1024 * 1024
 Make = Callable[..., Edit]
 
@@ -31,7 +34,13 @@ Make = Callable[..., Edit]
 def write_edits(path: Path, edits: Iterable[Edit]) -> None:
     """Write edits to a file: CSV where its name ends so, else JSON lines."""
     if path.suffix.lower() == ".csv":
-        rows = [(e.verb, plain_target(e.target), e.value, e.said, e.note) for e in edits]
+        rows = [
+            (
+                *(e.verb, plain_target(e.target), e.value, e.said, e.note),
+                *("\n".join(each.name for each in side) for side in (e.yes, e.no)),
+            )
+            for e in edits
+        ]
         write_text(path, table_text(COLUMNS, rows))
         return
     plain = [e.to_plain() for e in edits]
@@ -56,7 +65,7 @@ def read_edits(path: Path, make: Make) -> list[Edit]:
 
 
 def _make_edit(plain: dict[str, Any], make: Make) -> Edit:
-    texts = {name: plain.get(name, "") for name in COLUMNS if name != "target"}
+    texts = {name: plain.get(name, "") for name in COLUMNS if name not in ("target", *_SIDES)}
     wrong = [name for name, text in texts.items() if not isinstance(text, str)]
     if wrong:
         raise EditError(f"Its {wrong[0]} must be a text; got {texts[wrong[0]]!r}.")
@@ -65,7 +74,18 @@ def _make_edit(plain: dict[str, Any], make: Make) -> Edit:
     target = plain.get("target", "")
     if not isinstance(target, str):
         target = Target.from_plain(target)
-    return make(texts["verb"], target, texts["value"], note=texts["note"], said=texts["said"])
+    sides = {name: _read_side(plain.get(name, ""), name) for name in _SIDES}
+    given = {"note": texts["note"], "said": texts["said"]}
+    return make(texts["verb"], target, texts["value"], **given, **sides)
+
+
+def _read_side(plain: Any, name: str) -> list[str | Target]:
+    """Return the specimens of one side of a lesson: lines of a cell, or a list."""
+    if isinstance(plain, str):
+        return [line.strip() for line in plain.split("\n") if line.strip()]
+    if not isinstance(plain, list):
+        raise EditError(f"Its {name} must be a list of specimens; got {plain!r:.80}.")
+    return [each if isinstance(each, str) else Target.from_plain(each) for each in plain]
 
 
 def _read_text(path: Path) -> str:
@@ -88,8 +108,8 @@ def _read_csv(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
         unknown = [name for name in header if name not in COLUMNS]
         if unknown or len(set(header)) != len(header) or not {"verb", "target"} <= set(header):
             raise EditError(
-                f"{str(path)!r} needs the columns verb and target, and may have value, said and "
-                f"note; it has {', '.join(map(repr, header[:9])) or 'none'}."
+                f"{str(path)!r} needs the columns verb and target, and may have value, said, note, "
+                f"yes and no; it has {', '.join(map(repr, header[:9])) or 'none'}."
             )
         rows = []
         for row in reader:
@@ -130,7 +150,7 @@ def is_edits_file(path: Path) -> bool:
         with open(path, encoding="utf-8") as file:
             first = file.readline(100_000)
         if path.suffix.lower() == ".csv":
-            return next(csv.reader([first]), []) == [*COLUMNS]
+            return next(csv.reader([first]), [])[:5] == [*COLUMNS[:5]]
         plain = json.loads(first)
         return isinstance(plain, dict) and {"verb", "target"} <= set(plain)
     except (OSError, ValueError, csv.Error, FieldguideError, RecursionError):

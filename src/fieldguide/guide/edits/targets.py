@@ -8,12 +8,15 @@ is refused in one sentence.
 import difflib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldguide.collection import digest_of, read_file
 from fieldguide.errors import EditError, FieldguideError, GuideError
+from fieldguide.features import TAUGHT, stem_word
+from fieldguide.guide.edits.hand import LEAST, Lesson, read_lesson
 from fieldguide.guide.edits.records import (
     BRANCH,
     FORMS,
@@ -43,14 +46,23 @@ class Resolver:
         self._guide = guide
         self._catalogue = catalogue
 
-    def make(self, verb: str, target: str | Target, value: str = "", said: str = "") -> Edit:
+    def make(
+        self,
+        verb: str,
+        target: str | Target,
+        value: str = "",
+        said: str = "",
+        yes: Sequence[str | Target] = (),
+        no: Sequence[str | Target] = (),
+    ) -> Edit:
         """Return an edit that can be made; EditError says why one cannot."""
         known = VERBS.get(verb)
         if known is None:
             raise EditError(f"There is no edit {verb!r}; there are {', '.join([*VERBS, 'undo'])}.")
         if isinstance(target, str):
             target = _read_target(target, verb)
-        drafted = check_edit(Edit(verb, target, value, said=said))
+        sides = [tuple(self._find_example(each) for each in side) for side in (yes, no)]
+        drafted = check_edit(Edit(verb, target, value, said=said, yes=sides[0], no=sides[1]))
         try:
             return check_edit(self._check_value(self._find(drafted)))
         except EditError:
@@ -80,11 +92,47 @@ class Resolver:
             return replace(edit, target=index.describe(b, is_whole=edit.verb == "name"))
         if target.form == KIND:
             return replace(edit, target=Target(KIND, self._find_kind(target.name)))
+        if edit.verb == "teach":
+            return replace(edit, target=Target(WORD, self._find_taught(edit)))
         if target.form == WORD:
             return replace(edit, target=Target(WORD, self._find_word(target.name)))
         if target.form == IMAGE:
             return self._find_image(edit, target)
         return replace(edit, target=Target(GUIDE))
+
+    def _find_example(self, given: str | Target) -> Target:
+        target = Target(SPECIMEN, given.strip()) if isinstance(given, str) else given
+        if target.form != SPECIMEN:
+            raise EditError(f"A word is taught by specimens alone; got {plain_target(target)!r}.")
+        i = self._find_specimen(target)
+        path = self._guide.specimen(i).path
+        if i in self._catalogue.hand.excluded:
+            raise EditError(f"{path!r} is excluded and teaches nothing; undo that, or leave it.")
+        return Target(SPECIMEN, path, self._guide.digests[i])
+
+    def _find_taught(self, edit: Edit) -> str:
+        """Return the word that an edit teaches: a new one, or one that was taught before."""
+        assert edit.target is not None
+        word, hand, overlay = edit.target.name, self._catalogue.hand, self._catalogue.overlay
+        sources = self._catalogue.sources()
+        names = [*sources, *(n for n in overlay.hidden_words if n in hand.lessons)]
+        known = next((n for n in names if stem_word(n) == stem_word(word)), None)
+        if known is not None and sources.get(known) != TAUGHT:
+            told = "is hidden; undo that" if known not in sources else "is there already; teach"
+            raise EditError(f"The word {known!r} {told}{' another' * (known in sources)}.")
+        if known is None and word in hand.lessons:
+            raise EditError(f"{word!r} is called {overlay.word(word)!r} by an earlier edit.")
+        word = known or word
+        raw = {name: raw for raw, name in overlay.word_names.items()}.get(word, word)
+        lesson = hand.lessons.get(raw, Lesson())
+        lesson = lesson.add(read_lesson(edit, self._catalogue.specimen_index))
+        for n, do in ((len(lesson.yes), "show"), (len(lesson.no), "do not show")):
+            if n < LEAST:
+                raise EditError(
+                    f"To teach {word!r}, give at least {LEAST} pictures that {do} it, better ten; "
+                    f"got {n}."
+                )
+        return word
 
     def _find_specimen(self, target: Target) -> int:
         found = self._catalogue.specimen_index.find(target)
@@ -202,3 +250,24 @@ def _read_target(text: str, verb: str) -> Target:
 def plain_target(target: Any) -> str:
     """Write a target as a person does: ``kind:robin``."""
     return GUIDE if target.form == GUIDE else f"{target.form}:{target.name}"
+
+
+def point_at(guide: "Guide", given: str | os.PathLike[str] | int) -> str:
+    """Return the path of the specimen that a path in the guide, a number or a file is.
+
+    What is none of these comes back as it is, to be refused by name.
+    """
+    name = os.fspath(given) if isinstance(given, str | os.PathLike) else str(given)
+    index = guide.edits.catalogue.specimen_index
+    if index.find(Target(SPECIMEN, name)) is not None or not os.path.isfile(name):
+        return name
+    try:
+        found = index.find_content(digest_of(read_file(Path(name))))
+    except FieldguideError as error:
+        raise EditError(f"The image {name!r} cannot be read: {error}.") from None
+    if not found:
+        raise EditError(
+            f"The image {name!r} is not in this guide, so it teaches nothing; add it by "
+            "'fieldguide add', or give a picture that is in it."
+        )
+    return guide.specimen(found[0]).path

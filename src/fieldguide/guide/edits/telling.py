@@ -22,6 +22,10 @@ def tell_edit(edit: Edit) -> str:
     if edit.verb in ("right", "wrong"):
         told = f"the key is {edit.verb} that {what} is “{edit.said}”"
         return f"{told}: it is {value}" if edit.value else told
+    if edit.verb == "teach":
+        sides = [f"{len(edit.yes):,} that show it"] if edit.yes else []
+        sides += [f"{len(edit.no):,} that do not"] if edit.no else []
+        return f"{what} is taught by pictures: {' and '.join(sides)}"
     if edit.verb == "kind" and not edit.value:
         return f"{what} has no kind"
     return {

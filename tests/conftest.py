@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from tests.clips import clip_folder, clip_guide  # noqa: F401
 from tests.site.browsing import (  # noqa: F401  (a browser of a worker has one place)
     browser,
     find,

@@ -89,12 +89,12 @@ def test_captions_are_no_unreadable_pictures_and_other_files_are_counted(folder)
     for k in range(5):
         (folder / f"{k}.xml").write_text("<a/>", encoding="utf-8")
     (folder / "README").write_text("of the photos", encoding="utf-8")
-    (folder / "movie.MP4").write_bytes(b"\0\0\0 ftypmp42")
+    (folder / "movie.MPG").write_bytes(b"\0\0\1\xba")
     collection = Collection.from_folder(folder)
     assert [item.path for item in collection.items] == ["a.jpg", "b.jpg", "owl/c.png"]
     assert collection.skipped == ()
     assert collection.n_captions == 1
-    assert collection.others == {".xml": 5, "": 1, ".mp4": 1, ".txt": 1}
+    assert collection.others == {".xml": 5, "": 1, ".mpg": 1, ".txt": 1}
     assert next(iter(collection.others)) == ".xml"
 
 

@@ -147,7 +147,7 @@ from tests.collection.test_memory import COSTS
 from fieldguide.collection import images, read_picture
 from fieldguide.collection.memory import MemoryBudget, limit_bytes
 
-images._BUDGET = MemoryBudget(limit_bytes(9_000_000), small_bytes=2**20)
+images.BUDGET = MemoryBudget(limit_bytes(9_000_000), small_bytes=2**20)
 files = [COSTS[name][0]() for name in ("tiff floats", "png rgba", "webp")] * 2
 def status(key):
     with open("/proc/self/status") as file:
@@ -260,7 +260,7 @@ def test_ordinary_pictures_of_80_megapixels_are_within_the_limit(name, monkeypat
 
 def test_the_budget_is_given_back_when_decoding_fails(monkeypatch):
     budget = MemoryBudget(2**30, small_bytes=0)
-    monkeypatch.setattr(images, "_BUDGET", budget)
+    monkeypatch.setattr(images, "BUDGET", budget)
     taken: list[int] = []
     monkeypatch.setattr(budget, "_take", lambda n: taken.append(n) or MemoryBudget._take(budget, n))
     jpeg, tiff = COSTS["jpeg"][0](), COSTS["tiff one strip"][0]()

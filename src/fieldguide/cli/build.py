@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 @one_line_errors
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the guide.")] = Path("fieldguide-demo"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the guide; by default fieldguide-demo, of clips fieldguide-clips.",
+            show_default=False,
+        ),
+    ] = None,
+    clips: Annotated[
+        bool, typer.Option("--clips", help="Of drawn clips of animals that move.")
+    ] = False,
     serve: Annotated[
         bool | None,
         typer.Option("--serve/--no-serve", help="Serve the page; by default when on a terminal."),
@@ -32,10 +41,11 @@ def demo(
     """
     from fieldguide.guide.demo import build_demo, finished_demo
 
-    guide = finished_demo(out)
+    out = out or Path("fieldguide-clips" if clips else "fieldguide-demo")
+    guide = finished_demo(out, clips=clips)
     if guide is None:
         with Reporter() as report:
-            guide = build_demo(out, report)
+            guide = build_demo(out, report, clips=clips)
     _print_summary(guide)
     if serve if serve is not None else sys.stdout.isatty():
         serve_page(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty())
@@ -43,7 +53,9 @@ def demo(
 
 @one_line_errors
 def build(
-    folder: Annotated[Path, typer.Argument(help="Folder of images, with sub-folders or without.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of images and clips, with sub-folders or without.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the guide, outside the images' folder.")],
     title: Annotated[str | None, typer.Option(help="Shown on the page.")] = None,
     kinds: Annotated[
@@ -62,6 +74,14 @@ def build(
             show_default=False,
         ),
     ] = None,
+    bursts: Annotated[
+        bool,
+        typer.Option(
+            "--bursts",
+            help="Take the pictures of one folder that a camera took in one minute, by their EXIF, "
+            "for one specimen.",
+        ),
+    ] = False,
     features: Annotated[
         str,
         typer.Option(
@@ -154,8 +174,9 @@ def build(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Build the guide of a folder of images, or bring it up to date.
+    """Build the guide of a folder of images and clips, or bring it up to date.
 
+    A video file or moving GIF is one specimen, seen by a few frames (videos need the extra video).
     Kinds come from the sub-folders, words also from captions beside pictures (name.txt or
     name.json beside name.jpg). Pictures that cannot be read are listed and skipped, other files
     are counted. Nothing is written into FOLDER. A build that was stopped goes on where it stopped,
@@ -167,7 +188,11 @@ def build(
     from fieldguide.guide import Guide
 
     collection = Collection.from_folder(
-        folder, kinds=kinds, sidecar=sidecar, max_pixels=round(max_megapixels * 1e6)
+        folder,
+        kinds=kinds,
+        sidecar=sidecar,
+        max_pixels=round(max_megapixels * 1e6),
+        bursts=bursts,
     )
     with Reporter(quiet=as_json) as report:
         guide = Guide.build(

@@ -25,7 +25,7 @@ _N_QUICK = 4  # pictures that are named sooner than the compiler is loaded
 def identify(
     guide: GuideFolder,
     images: Annotated[
-        list[Path], typer.Argument(help="Image files to name, and folders of such files.")
+        list[Path], typer.Argument(help="Image and video files to name, and folders of them.")
     ],
     csv: Annotated[
         Path | None,

@@ -1,5 +1,6 @@
 """Images in: folders and arrays become a :class:`Collection`; the only reader of image files."""
 
+from fieldguide.collection.clips import read_picture_or_clip
 from fieldguide.collection.collection import Collection, Item, digest_of, to_rgb_array
 from fieldguide.collection.images import Picture, read_file, read_picture
 from fieldguide.collection.taken import Taken
@@ -12,5 +13,6 @@ __all__ = [
     "digest_of",
     "read_file",
     "read_picture",
+    "read_picture_or_clip",
     "to_rgb_array",
 ]

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fieldguide._check import check_choice
+from fieldguide._check import check_choice, check_number
 from fieldguide._display import make_card
+from fieldguide.collection.bursts import find_bursts, join_burst
 from fieldguide.collection.captions import Caption, find_captions, read_caption
+from fieldguide.collection.clips import digest_clip, is_clip_name, read_picture_or_clip, take_frames
 from fieldguide.collection.folder import (
     Sidecar,
     count_types,
@@ -47,6 +49,7 @@ class Item:
     keywords: tuple[str, ...] = ()  # of the sidecar and of captions beside it
     stamp: str = ""  # changes when the file does
     caption: str = ""  # the owner's sentence in a file beside it
+    burst: tuple[str, ...] = ()  # the pictures of a burst, the first of which gives the path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,6 +81,10 @@ class Collection:
         Where kinds were looked for, as of :meth:`from_folder`.
     sidecar : Path or None
         The CSV file that was read beside the folder.
+    bursts : bool
+        Whether the pictures of a burst are one image.
+    frames_per_s : float
+        Of clips that are arrays.
 
     Examples
     --------
@@ -101,6 +108,8 @@ class Collection:
     folder: Path | None = field(default=None, repr=False)
     kinds_rule: str = "auto"
     sidecar: Path | None = None
+    bursts: bool = False
+    frames_per_s: float = 10.0
     _arrays: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -124,8 +133,9 @@ class Collection:
         kinds: str = "auto",
         sidecar: str | os.PathLike[str] | None = None,
         max_pixels: int = MAX_PIXELS,
+        bursts: bool = False,
     ) -> "Collection":
-        """List a folder of images, and its sub-folders.
+        """List a folder of images and clips, and its sub-folders.
 
         Hidden files are passed over. A link that leaves the folder is not followed. Nothing is
         written into the folder. A file ``name.txt`` or ``name.json`` beside ``name.jpg`` gives the
@@ -147,6 +157,9 @@ class Collection:
         max_pixels : int
             Larger pictures are counted among the unreadable ones, and so are those that would
             take more than 8 bytes × ``max_pixels`` of memory to decode.
+        bursts : bool
+            Take the pictures that a camera took in one minute for one: see
+            :mod:`fieldguide.collection.bursts`. The head of each file is read.
         """
         check_choice("Collection.from_folder", "kinds", kinds, KIND_RULES)
         root = Path(folder)
@@ -186,8 +199,24 @@ class Collection:
             sidecar=None if sidecar is None else Path(sidecar),
         )
         if table is None:
-            return replace(made, others=count_types(path for path in others if path not in used))
-        return made._annotate(table)
+            made = replace(made, others=count_types(path for path in others if path not in used))
+        else:
+            made = made._annotate(table)
+        return made._join_bursts() if bursts else made
+
+    def _join_bursts(self) -> "Collection":
+        """Return the collection with one item for the pictures of each burst."""
+        assert self.folder is not None
+        paths, kinds = [item.path for item in self.items], [item.kind for item in self.items]
+        groups = sorted(
+            find_bursts(self.folder, paths, kinds), key=lambda group: self.items[group[0]].path
+        )
+        items = tuple(_join_items([self.items[i] for i in group]) for group in groups)
+        table = self.attributes
+        first = [group[0] for group in groups]
+        return replace(
+            self, items=items, attributes=None if table is None else table[first], bursts=True
+        )
 
     def _annotate(self, table: Sidecar) -> "Collection":
         """Return the collection with what a sidecar says of its images."""
@@ -220,13 +249,15 @@ class Collection:
         attributes: np.ndarray | None = None,
         attribute_names: Sequence[str] = (),
         name: str = "images",
+        frames_per_s: float = 10.0,
     ) -> "Collection":
-        """Take images that are already in memory.
+        """Take images or clips that are already in memory.
 
         Parameters
         ----------
         images : sequence of arrays or Pillow images
-            Grey (h, w) or colour (h, w, 3 or 4); 8-bit, or floats in [0, 1].
+            Grey (h, w) or colour (h, w, 3 or 4); 8-bit, or floats in [0, 1]. Of a clip
+            (n_frames, h, w, 3 or 4).
         labels : sequence, optional
             A kind per image; None for an image without one.
         names : sequence of str, optional
@@ -236,8 +267,11 @@ class Collection:
         attribute_names : sequence of str
         name : str
             What to call the collection.
+        frames_per_s : float
+            Of the clips.
         """
-        arrays = [to_rgb_array(image, i) for i, image in enumerate(images)]
+        check_number("Collection.from_arrays", "frames_per_s", frames_per_s, 1e-3, 1e6)
+        arrays = [_to_arrays(image, i) for i, image in enumerate(images)]
         if not arrays:
             raise CollectionError("No images were given; give at least one.")
         kinds = [None if k is None else str(k) for k in labels] if labels is not None else None
@@ -247,7 +281,8 @@ class Collection:
             )
         if names is None:
             folders = [f"{k}/" if k else "" for k in kinds] if kinds else [""] * len(arrays)
-            names = [f"{folder}{i:06d}.png" for i, folder in enumerate(folders)]
+            ends = ["" if array.ndim == 4 else ".png" for array in arrays]
+            names = [f"{folders[i]}{i:06d}{end}" for i, end in enumerate(ends)]
         if len(names) != len(arrays) or len(set(names)) != len(names):
             raise CollectionError("names must hold one different name for each image.")
         given = {"labels": kinds or (), "names": names, "attribute_names": attribute_names}
@@ -264,6 +299,7 @@ class Collection:
             items,
             attributes=None if table is None else table[order],
             attribute_names=tuple(attribute_names),
+            frames_per_s=frames_per_s,
             _arrays=tuple(arrays[i] for i in order),
         )
 
@@ -278,26 +314,48 @@ class Collection:
             tuple(self.items[i] for i in indices),
             max_pixels=self.max_pixels,
             folder=None if self.folder is None else Path(os.path.abspath(self.folder)),
+            frames_per_s=self.frames_per_s,
             _arrays=None if self._arrays is None else tuple(self._arrays[i] for i in indices),
         )
 
     def picture(self, i: int, *, at_least_px: int = 0) -> tuple[Picture, str]:
-        """Decode image ``i``; return it with a digest of its content."""
+        """Decode image ``i``, or a few frames of a clip; return it with a digest of its content."""
         if self._arrays is not None:
             array = self._arrays[i]
+            if array.ndim == 4:
+                return take_frames(array, self.frames_per_s), digest_of(array.tobytes())
             image = Image.fromarray(array)
             return Picture(image, image.width, image.height), digest_of(array.tobytes())
         assert self.folder is not None
-        data = read_file(self.folder / self.items[i].path)
-        picture = read_picture(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
-        return picture, digest_of(data)
+        if self.items[i].burst:
+            return self._read_burst(i, at_least_px)
+        file = self.folder / self.items[i].path
+        source = file if is_clip_name(file) else read_file(file)
+        picture = read_picture_or_clip(source, max_pixels=self.max_pixels, at_least_px=at_least_px)
+        return picture, digest_clip(file) if isinstance(source, Path) else digest_of(source)
+
+    def _read_burst(self, i: int, at_least_px: int) -> tuple[Picture, str]:
+        assert self.folder is not None
+        root = self.folder
+
+        def read(path: str) -> Picture:
+            return read_picture(root / path, max_pixels=self.max_pixels, at_least_px=at_least_px)
+
+        return join_burst(self.items[i].burst, read), self._digest_burst(i)
+
+    def _digest_burst(self, i: int) -> str:
+        assert self.folder is not None
+        digests = [digest_of(read_file(self.folder / path)) for path in self.items[i].burst]
+        return digest_of("".join(digests).encode())
 
     def taken(self, i: int) -> Taken | None:
         """Return when and where image ``i`` was taken, without decoding it; None for a file that
-        cannot be opened."""
+        cannot be opened, and for a clip."""
         if self._arrays is not None:
             return Taken()
         assert self.folder is not None
+        if is_clip_name(self.items[i].path):
+            return None
         try:
             return read_header(read_file(self.folder / self.items[i].path))
         except UnreadableImageError:
@@ -309,8 +367,11 @@ class Collection:
         if self._arrays is not None:
             return digest_of(self._arrays[i].tobytes())
         assert self.folder is not None
+        file = self.folder / self.items[i].path
         try:
-            return digest_of(read_file(self.folder / self.items[i].path))
+            if self.items[i].burst:
+                return self._digest_burst(i)
+            return digest_clip(file) if is_clip_name(file) else digest_of(read_file(file))
         except UnreadableImageError:
             return None
 
@@ -318,6 +379,22 @@ class Collection:
         """Decode one image after the other, as uint8 arrays of shape (h, w, 3)."""
         for i in range(len(self)):
             yield np.asarray(self.picture(i)[0].image)
+
+
+def _join_items(burst: list[Item]) -> Item:
+    """Return the pictures of a burst as one item; one picture as it is."""
+    first = burst[0]
+    if len(burst) == 1:
+        return first
+    size = sum(int(item.stamp.partition("-")[0]) for item in burst)
+    stamps = "".join(f"{item.path}\0{item.stamp}\0" for item in burst)
+    return replace(
+        first,
+        keywords=tuple(dict.fromkeys(word for item in burst for word in item.keywords)),
+        stamp=f"{size}-{digest_of(stamps.encode())}",
+        caption=next(filter(None, (item.caption for item in burst)), ""),
+        burst=tuple(item.path for item in burst),
+    )
 
 
 def _name_of(root: Path) -> str:
@@ -354,6 +431,13 @@ def digest_of(data: bytes) -> str:
         The file.
     """
     return blake2b(data, digest_size=12).hexdigest()
+
+
+def _to_arrays(image: Any, i: int) -> np.ndarray:
+    """Return an image as :func:`to_rgb_array` does, or all frames of a clip, (n, h, w, 3)."""
+    if isinstance(image, np.ndarray) and image.ndim == 4 and len(image):
+        return np.stack([to_rgb_array(frame, i) for frame in image])
+    return to_rgb_array(image, i)
 
 
 def to_rgb_array(image: Any, i: int = 0) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldguide._files import open_without_waiting
+from fieldguide.collection.clips import is_clip_name
 from fieldguide.errors import CollectionError
 
 _LITTER = {"thumbs.db", "desktop.ini", "ehthumbs.db"}
@@ -83,8 +84,9 @@ def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
 
 
 def is_candidate(root: Path, path: str) -> bool:
-    """Whether a file may be a picture: by its name, or else by how it begins."""
-    if os.path.splitext(path)[1].lower() in _PICTURES:
+    """Whether a file may be a picture or a clip: by its name, or else a picture by how it
+    begins."""
+    if os.path.splitext(path)[1].lower() in _PICTURES or is_clip_name(path):
         return True
     try:
         with open(root / path, "rb", opener=open_without_waiting) as file:

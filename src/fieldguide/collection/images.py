@@ -11,7 +11,7 @@ palette, 1 bit, grey   expanded
 CMYK, colour profiles  converted to sRGB, by the embedded profile where there is one
 16 bit                 scaled by 1/257, so that full scale is white
 32 bit, float          no white is defined: the range of the picture becomes 0 to 255
-several frames         the first
+several frames         the first; of a moving GIF, see :mod:`fieldguide.collection.clips`
 =====================  ==========================================================================
 """
 
@@ -47,7 +47,7 @@ MAX_PIXELS = 80_000_000  # below Pillow's own limit for decompression bombs
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
 # What all threads of the process may hold while they decode: as much as the largest picture.
-_BUDGET = MemoryBudget(limit_bytes(MAX_PIXELS), small_bytes=16 * 2**20)
+BUDGET = MemoryBudget(limit_bytes(MAX_PIXELS), small_bytes=16 * 2**20)
 # warnings.catch_warnings changes global state: headers are read by one thread at a time.
 _HEADER_LOCK = threading.Lock()
 _MAX_AREA = 16  # see shrink_factor
@@ -64,6 +64,19 @@ _UPRIGHT = {
 }
 
 
+class Frames(NamedTuple):
+    """A few frames of a clip."""
+
+    timed: tuple[tuple[float, Image.Image], ...]  # seconds from its beginning, and the frame
+    seconds: float  # how long the clip is
+    telling: int  # the frame that the clip is shown by
+
+    @property
+    def best(self) -> Image.Image:
+        """The frame that the clip is shown by."""
+        return self.timed[self.telling][1]
+
+
 @dataclass(frozen=True)
 class Picture:
     """A decoded image.
@@ -78,6 +91,8 @@ class Picture:
         The owner's own words, from IPTC, XMP or EXIF.
     taken : Taken
         When and where, from EXIF; the owner's caption, from IPTC or XMP.
+    clip : Frames or None
+        Of a clip, of which ``image`` is the most telling frame.
     """
 
     image: Image.Image
@@ -85,6 +100,17 @@ class Picture:
     height: int
     keywords: tuple[str, ...] = ()
     taken: Taken = NOTHING
+    clip: Frames | None = None
+
+    @property
+    def images(self) -> list[Image.Image]:
+        """The frames of a clip, in order; of a picture itself alone."""
+        return [self.image] if self.clip is None else [image for _, image in self.clip.timed]
+
+    @property
+    def telling(self) -> int:
+        """Which of these is ``image``."""
+        return 0 if self.clip is None else self.clip.telling
 
 
 def read_picture(
@@ -135,7 +161,7 @@ def read_header(data: bytes) -> Taken:
     taken = read_taken(data)
     try:
         check_parts(data)
-        return taken._replace(caption=read_caption_text(_open_header(data, MAX_PIXELS)))
+        return taken._replace(caption=read_caption_text(open_header(data, MAX_PIXELS)))
     except Exception:  # as in read_picture
         return taken
 
@@ -210,7 +236,8 @@ def _without_warnings() -> Iterator[None]:
         yield
 
 
-def _open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
+def open_header(data: bytes, max_pixels: int) -> ImageFile.ImageFile:
+    """Open an image file by Pillow without decoding it, or say why not."""
     with _without_warnings():
         try:
             image = Image.open(io.BytesIO(data), formats=FORMATS)
@@ -251,7 +278,7 @@ def _read_exif(image: ImageFile.ImageFile) -> _Exif:
 
 
 def _decode(data: bytes, max_pixels: int, at_least_px: int) -> Picture:
-    image = _open_header(data, max_pixels)
+    image = open_header(data, max_pixels)
     if image.format == "PNG":
         check_png_sums(data)
     # Some programs write EXIF and XMP behind the pixels of a PNG, where Pillow finds them later.
@@ -269,7 +296,7 @@ def _decode(data: bytes, max_pixels: int, at_least_px: int) -> Picture:
         is_result=factor == 1 and is_final(image),
     )
     check_cost(n_bytes, full_size, max_pixels)
-    with _BUDGET.share(n_bytes):
+    with BUDGET.share(n_bytes):
         image.load()
         if is_late:
             exif = _read_exif(image)

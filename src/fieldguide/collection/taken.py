@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from fieldguide.collection.headers import MAX_PARTS, find_exif
 
+_MAKER, _MODEL, _SERIAL = 0x010F, 0x0110, 0xA431
 _EXIF_DIRECTORY, _GPS_DIRECTORY = 0x8769, 0x8825
 _DATES = ((0x9003, 0x9011), (0x9004, 0x9012))  # each with the tag of its offset from UTC
 _LATITUDE, _LONGITUDE = (1, 2), (3, 4)  # the side of the equator or of Greenwich, and the angle
@@ -59,6 +60,18 @@ def read_taken(data: bytes) -> Taken:
     }
     place = _read_place(found[_GPS_DIRECTORY])
     return Taken(_read_date(found[_EXIF_DIRECTORY]), *(place or (None, None)))
+
+
+def read_camera(data: bytes) -> str:
+    """Return maker, model and serial number of the camera that took a picture; "" if untold."""
+    block = find_exif(data)
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(block[:4])
+    if order is None:
+        return ""
+    first = _read_directory(block, order, _offset_at(block, order, 4))
+    second = _read_directory(block, order, _number_of(first.get(_EXIF_DIRECTORY)))
+    told = (first.get(_MAKER), first.get(_MODEL), second.get(_SERIAL))
+    return " ".join(filter(None, map(_text_of, told)))
 
 
 def _offset_at(block: bytes, order: str, start: int) -> int:

@@ -7,6 +7,7 @@ from fieldguide.features.colour_names import COLOURS, name_colours
 from fieldguide.features.components import Components, find_components
 from fieldguide.features.deep import DeepFeatures
 from fieldguide.features.dense_sift import DenseSIFT, dense_sift
+from fieldguide.features.frames import pool_logarithms, pool_outputs, pool_rows, pool_scores
 from fieldguide.features.gist import Gist
 from fieldguide.features.hog import SpatialHOG, hog
 from fieldguide.features.local_binary_patterns import LocalBinaryPatterns
@@ -95,6 +96,10 @@ __all__ = [
     "outline_colours",
     "pick_words",
     "picture_cells",
+    "pool_logarithms",
+    "pool_outputs",
+    "pool_rows",
+    "pool_scores",
     "rank_colours",
     "say_of_both",
     "score_maps",

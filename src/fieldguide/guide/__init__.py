@@ -12,6 +12,8 @@ from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.teaching import Reliability, TaughtWord
 from fieldguide.guide.views import (
     Branch,
+    Clip,
+    ClipFrame,
     Couplet,
     CoupletWords,
     Exemplar,
@@ -34,6 +36,8 @@ __all__ = [
     "Answer",
     "AnswerBranch",
     "Branch",
+    "Clip",
+    "ClipFrame",
     "Couplet",
     "CoupletWords",
     "Edit",

@@ -86,7 +86,8 @@ def add_to_guide(
     info = files.read_info(out)
     edition = files.find_edition(out, info)
     open_stack(edition, info)  # it is refused where it is damaged, not learnt again
-    added = list_images(folder, kinds, find_max_pixels(info))
+    bursts = (info.get("labels") or {}).get("bursts", False)
+    added = list_images(folder, kinds, find_max_pixels(info), bursts=bursts)
     check_target(added, out)
     # To a guide without labels more pictures without labels may come.
     named = added if are_found(info) else name_after_folder(added)
@@ -145,9 +146,9 @@ def find_max_pixels(info: dict[str, Any]) -> int:
     return int(max_pixels)
 
 
-def list_images(folder: Path, kinds: str, max_pixels: int) -> Collection:
+def list_images(folder: Path, kinds: str, max_pixels: int, *, bursts: bool = False) -> Collection:
     """Return the images of a folder; one with an image, or an error."""
-    added = Collection.from_folder(folder, kinds=kinds, max_pixels=max_pixels)
+    added = Collection.from_folder(folder, kinds=kinds, max_pixels=max_pixels, bursts=bursts)
     if not added.items and added.skipped:
         path, reason = added.skipped[0]
         raise CollectionError(
@@ -171,7 +172,15 @@ def name_after_folder(added: Collection) -> Collection:
         )
     return replace(
         added,
-        items=tuple(replace(item, path=f"{name}/{item.path}", kind=name) for item in added.items),
+        items=tuple(
+            replace(
+                item,
+                path=f"{name}/{item.path}",
+                kind=name,
+                burst=tuple(f"{name}/{path}" for path in item.burst),
+            )
+            for item in added.items
+        ),
         skipped=tuple((f"{name}/{path}", reason) for path, reason in added.skipped),
         folder=folder.parent,
     )

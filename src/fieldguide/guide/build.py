@@ -88,7 +88,7 @@ def check_target(collection: Collection, out: Path) -> None:
     if not collection.items:
         raise CollectionError(
             f"There is no image in {collection.name!r}; give a folder with JPEG, PNG, WebP, GIF, "
-            "TIFF or BMP files."
+            "TIFF or BMP files, or video files."
         )
     check_folder(out)
 

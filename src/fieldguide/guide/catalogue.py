@@ -22,7 +22,16 @@ from fieldguide.guide.dates import DateRange
 from fieldguide.guide.measure import Measured, picture_names
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.validation import UnsoundError, check_schema, check_tables
-from fieldguide.guide.views import Branch, Exemplar, Kind, Specimen, Unreadable, Word
+from fieldguide.guide.views import (
+    Branch,
+    Clip,
+    Exemplar,
+    Kind,
+    Specimen,
+    Unreadable,
+    Word,
+    read_clip_frames,
+)
 
 MILLION = 1_000_000
 _LEAST_PART = 3  # letters that part of a file's name must have
@@ -54,10 +63,12 @@ CREATE TABLE kind (
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT NOT NULL, stamp TEXT NOT NULL);
 """
 # Of these an earlier version wrote none. A specimen is in the first if its file has been asked,
-# and in the second if its owner said something of it, in the file or beside it.
+# in the second if its owner said something of it, in the file or beside it, and in the third if it
+# is a clip.
 _LATER = {
     "taken": "specimen INTEGER PRIMARY KEY, date TEXT, latitude REAL, longitude REAL, caption TEXT",
     "owner": "specimen INTEGER PRIMARY KEY, caption TEXT NOT NULL, words TEXT NOT NULL",
+    "clip": "specimen INTEGER PRIMARY KEY, seconds REAL NOT NULL, frames TEXT NOT NULL",
 }
 _STATEMENTS = {
     statement.split()[2]: statement
@@ -87,6 +98,7 @@ def write_catalogue(
     unreadable: Iterable[tuple[str, str, str]],
     taken: Iterable[tuple[int, Taken]] = (),
     owner: Iterable[tuple[int, str, Sequence[str]]] = (),
+    clips: Iterable[tuple[int, Clip]] = (),
 ) -> None:
     """Write a catalogue; ``specimens`` are rows in the order of the table's columns."""
     last = _last_below(branches)
@@ -104,6 +116,7 @@ def write_catalogue(
         _insert(db, "unreadable", unreadable)
         _insert(db, "taken", ((i, *said) for i, said in taken))
         _insert(db, "owner", ((i, caption, _dump(words)) for i, caption, words in owner))
+        _insert(db, "clip", ((i, clip.seconds, _dump(clip.frames)) for i, clip in clips))
         db.execute("COMMIT")
     finally:
         db.close()
@@ -143,6 +156,7 @@ class Catalogue:
         """Give the catalogue of an earlier version the tables that it lacks, empty, in memory."""
         known = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
         self._db.execute("PRAGMA temp_store = MEMORY")
+        self.knows_clips = "clip" in known
         for table in _LATER.keys() - known:
             self._db.execute(f"CREATE TEMP TABLE {table} ({_LATER[table]})")
 
@@ -197,8 +211,9 @@ class Catalogue:
             marks = ", ".join("?" * len(part))
             for row in self._all(
                 "SELECT id, path, kind, width, height, digest, has_large, branch, answer, sure, "
-                "date, latitude, longitude, owner.caption, words FROM specimen "
+                "date, latitude, longitude, owner.caption, words, seconds, frames FROM specimen "
                 "LEFT JOIN taken ON taken.specimen = id LEFT JOIN owner ON owner.specimen = id "
+                "LEFT JOIN clip ON clip.specimen = id "
                 f"WHERE id IN ({marks})",
                 part,
             ):
@@ -219,6 +234,7 @@ class Catalogue:
                     longitude=row[12],
                     caption=row[13] or "",
                     owner_words=tuple(json.loads(row[14] or "[]")),
+                    clip=None if row[15] is None else Clip(row[15], read_clip_frames(row[16])),
                 )
         missing = [i for i in wanted if i not in found]
         if missing:
@@ -373,6 +389,11 @@ class Catalogue:
         """Return path, digest, kind, branch and typicality of every specimen, by id."""
         return self._all("SELECT path, digest, kind, branch, typical FROM specimen ORDER BY id")
 
+    def clips(self) -> dict[int, Clip]:
+        """Return what makes a clip of specimens, by their ids."""
+        rows = self._all("SELECT * FROM clip ORDER BY specimen")
+        return {i: Clip(seconds, read_clip_frames(frames)) for i, seconds, frames in rows}
+
     def thumbnails(self) -> list[tuple[str, bool]]:
         """Return the digest of every specimen's image, and whether it has a larger picture."""
         return self._all("SELECT digest, has_large FROM specimen")
@@ -388,6 +409,7 @@ class Catalogue:
             "FROM specimen WHERE id = ?"
         )
         path, stamp, digest, width, height, has_large, keywords = self._all(query, [specimen])[0]
+        moving = self._all("SELECT seconds, frames FROM clip WHERE specimen = ?", [specimen])
         return Measured(
             path,
             stamp,
@@ -396,6 +418,7 @@ class Catalogue:
             height=height,
             has_large=bool(has_large),
             keywords=tuple(json.loads(keywords)),
+            clip=Clip(moving[0][0], read_clip_frames(moving[0][1])) if moving else None,
             **arrays,
         )
 

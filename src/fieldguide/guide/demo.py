@@ -1,4 +1,4 @@
-"""The embedded collection as a guide: drawn once, then found again."""
+"""The embedded collection, or its clips, as a guide: drawn once, then found again."""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -16,6 +16,8 @@ from fieldguide.guide.workspace import Settings
 PACKAGES = ("datasets", "guide", "features", "describe", "identify", "select", "locate")
 N_PER_KIND = 24
 SIZE_PX = 320
+N_CLIPS = 16  # of each action
+CLIP_FRAMES, FRAMES_PER_S, CLIP_PX = 24, 12, 224
 
 
 def demo_collection(progress: Callable[[str, int, int], None]) -> Collection:
@@ -37,7 +39,23 @@ def demo_collection(progress: Callable[[str, int, int], None]) -> Collection:
     )
 
 
-def finished_demo(out: Path) -> Guide | None:
+def demo_clips(progress: Callable[[str, int, int], None]) -> Collection:
+    """Draw clips of specimens that fly, swim, crawl and hop."""
+    from fieldguide.datasets import load_specimen_clips
+
+    progress("drawing clips", 0, 1)
+    drawn = load_specimen_clips(
+        n_per_action=N_CLIPS, n_frames=CLIP_FRAMES, size_px=CLIP_PX, n_jobs=-1
+    )
+    return Collection.from_arrays(
+        list(drawn.clips),
+        [drawn.target_names[k] for k in drawn.target],
+        name="clips",
+        frames_per_s=FRAMES_PER_S,
+    )
+
+
+def finished_demo(out: Path, *, clips: bool = False) -> Guide | None:
     """Return the demonstration guide in ``out`` when it is whole and drawn by this very code.
 
     Raises
@@ -56,21 +74,26 @@ def finished_demo(out: Path) -> Guide | None:
             "demonstration with --out."
         )
     try:
-        return Guide.open(out) if info.get("recipe") == _recipe() else None
+        return Guide.open(out) if info.get("recipe") == _recipe(clips) else None
     except GuideError:
         return None
 
 
-def build_demo(out: Path, progress: Callable[[str, int, int], None]) -> Guide:
-    """Draw the embedded collection and build its guide, which says which code drew it."""
-    settings = Settings(title="Specimens", recipe=_recipe())
-    build_guide(demo_collection(progress), out, settings, progress)
+def build_demo(
+    out: Path, progress: Callable[[str, int, int], None], *, clips: bool = False
+) -> Guide:
+    """Draw the embedded collection, or its clips, and build its guide, which says which code drew
+    it."""
+    title = "Specimens on the move" if clips else "Specimens"
+    collection = demo_clips(progress) if clips else demo_collection(progress)
+    build_guide(collection, out, Settings(title=title, recipe=_recipe(clips)), progress)
     return Guide.open(out)
 
 
-def _recipe() -> str:
+def _recipe(clips: bool) -> str:
     """Return a digest of the code that draws the collection and builds its guide."""
-    digest = blake2b(f"{N_PER_KIND} {SIZE_PX}".encode(), digest_size=16)
+    drawn = (N_CLIPS, CLIP_FRAMES, FRAMES_PER_S, CLIP_PX) if clips else (N_PER_KIND, SIZE_PX)
+    digest = blake2b(" ".join(map(str, drawn)).encode(), digest_size=16)
     for package in (*PACKAGES, *(f"chapters/{name}" for name in OPTIONAL)):
         folder = files("fieldguide") / package
         for file in sorted(folder.iterdir(), key=lambda f: f.name):

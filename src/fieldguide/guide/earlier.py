@@ -11,7 +11,7 @@ from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
 from fieldguide.guide import folder as files
 from fieldguide.guide.catalogue import Catalogue
-from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.measure import Measured, list_pictures
 from fieldguide.guide.views import Specimen
 
 
@@ -30,6 +30,9 @@ class Earlier:
         self._catalogue = catalogue
         self._features = features
         self._rows = catalogue.stamps() if catalogue else {}
+        if catalogue and not catalogue.knows_clips:
+            # That version saw the first frame of a moving GIF alone: each is measured again.
+            self._rows = {f: i for f, i in self._rows.items() if not _is_gif(f)}
         self.failed = catalogue.failed() if catalogue else {}  # reasons, by path, NUL, stamp
         # When and where, by path, NUL, stamp; of none in the guide of an earlier version.
         self.taken: dict[str, Taken] = catalogue.taken() if catalogue else {}
@@ -51,11 +54,13 @@ class Earlier:
             return cls(None, {})
         return cls(catalogue, features, info, folder)
 
-    def pictures(self) -> dict[str, tuple[str, str]]:
-        """Return the addresses of thumbnail and picture of every file, as path, NUL, stamp."""
+    def pictures(self) -> dict[str, tuple[str, ...]]:
+        """Return the addresses of all pictures of every file, as path, NUL, stamp."""
         if self._catalogue is None:
             return {}
-        names = [picture_names(*pair) for pair in self._catalogue.thumbnails()]
+        clips = self._catalogue.clips()
+        thumbnails = enumerate(self._catalogue.thumbnails())
+        names = [list_pictures(*pair, clips.get(i)) for i, pair in thumbnails]
         return {file: names[row] for file, row in self._rows.items()}
 
     def digests(self) -> dict[str, str]:
@@ -123,6 +128,10 @@ class Earlier:
         """Let go of the catalogue."""
         if self._catalogue:
             self._catalogue.close()
+
+
+def _is_gif(file: str) -> bool:
+    return file.partition("\0")[0].lower().endswith(".gif")
 
 
 def find_size(file: str) -> str:

@@ -19,8 +19,9 @@ import numpy as np
 from fieldguide._files import is_disk_full
 from fieldguide.collection import Taken
 from fieldguide.errors import GuideError
-from fieldguide.guide.measure import Measured, picture_names
+from fieldguide.guide.measure import Measured, list_pictures
 from fieldguide.guide.validation import UnsoundError, check_journal
+from fieldguide.guide.views import Clip, read_clip_frames
 
 FILE_NAME = "build.journal"
 _ROLLBACK = "-journal"
@@ -37,6 +38,10 @@ CREATE TABLE IF NOT EXISTS taken (
     path TEXT NOT NULL, stamp TEXT NOT NULL, date TEXT, latitude REAL, longitude REAL,
     caption TEXT NOT NULL, PRIMARY KEY (path, stamp)
 );
+CREATE TABLE IF NOT EXISTS clip (
+    path TEXT NOT NULL, stamp TEXT NOT NULL, seconds REAL NOT NULL, frames TEXT NOT NULL,
+    PRIMARY KEY (path, stamp)
+);
 CREATE TABLE IF NOT EXISTS kept (
     part TEXT NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (part, name)
 );
@@ -47,7 +52,7 @@ _STATEMENTS = {
     statement.split()[5]: statement.replace("IF NOT EXISTS ", "")
     for statement in filter(str.strip, _SCHEMA.split(";"))
 }
-_MEASURED = ("measured", "taken", "settings", "kept")
+_MEASURED = ("measured", "taken", "clip", "settings", "kept")
 
 
 def is_journal(path: Path) -> bool:
@@ -187,12 +192,24 @@ class Journal:
         """Return the addresses of all pictures of specimens that this build has measured."""
         return {name for names in self.file_pictures().values() for name in names}
 
-    def file_pictures(self) -> dict[str, tuple[str, str]]:
-        """Return the addresses of thumbnail and picture of every file, as path, NUL, stamp."""
+    def file_pictures(self) -> dict[str, tuple[str, ...]]:
+        """Return the addresses of all pictures of every file, as path, NUL, stamp."""
         found = self._db.execute(
             "SELECT path, stamp, digest, has_large FROM measured WHERE reason IS NULL"
         )
-        return {f"{path}\0{stamp}": picture_names(*names) for path, stamp, *names in found}
+        clips = self.clips()
+        return {
+            (file := f"{path}\0{stamp}"): list_pictures(digest, has_large, clips.get(file))
+            for path, stamp, digest, has_large in found
+        }
+
+    def clips(self) -> dict[str, Clip]:
+        """Return the clips among the files, by path, NUL, stamp."""
+        rows = self._db.execute("SELECT * FROM clip")
+        return {
+            f"{path}\0{stamp}": Clip(seconds, read_clip_frames(frames))
+            for path, stamp, seconds, frames in rows
+        }
 
     def digests(self) -> dict[str, str]:
         """Return the digest of every file that could be read, by path, NUL, stamp."""
@@ -252,12 +269,22 @@ class Journal:
             f"INSERT OR REPLACE INTO measured VALUES ({', '.join('?' * 11)})", rows
         )
         self._insert_taken((r.path, r.stamp, r.taken) for r in records if r.taken is not None)
+        self._db.executemany(
+            "INSERT OR REPLACE INTO clip VALUES (?, ?, ?, ?)",
+            [
+                (r.path, r.stamp, r.clip.seconds, json.dumps(r.clip.frames))
+                for r in records
+                if r.clip is not None
+            ],
+        )
         self._db.execute("COMMIT")
 
     def read(self, path: str) -> Measured:
         """Return what was written for ``path``."""
         row = self._db.execute("SELECT * FROM measured WHERE path = ?", (path,)).fetchone()
         keywords = tuple(json.loads(row[7]))
+        query = "SELECT seconds, frames FROM clip WHERE path = ? AND stamp = ?"
+        moving = self._db.execute(query, row[:2]).fetchone()
         properties, embedding, logits = (
             None if blob is None else unpack_row(blob) for blob in row[8:]
         )
@@ -270,6 +297,7 @@ class Journal:
             height=row[5],
             has_large=bool(row[6]),
             keywords=keywords,
+            clip=None if moving is None else Clip(moving[0], read_clip_frames(moving[1])),
             properties=properties,
             embedding=embedding,
             logits=logits,

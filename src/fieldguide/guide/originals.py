@@ -9,10 +9,12 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fieldguide.collection.clips import digest_clip, find_container, is_clip_name
 from fieldguide.collection.collection import digest_of
 from fieldguide.collection.images import read_file
 from fieldguide.errors import UnreadableImageError
 
+_VIDEOS = {"mov": "video/mp4", "avi": "video/x-msvideo", "matroska": "video/webm"}
 _TYPES = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"\x89PNG", "image/png"),
@@ -52,8 +54,12 @@ def read_original(guide: Path, about: dict[str, Any], path: str, digest: str) ->
         return None
     try:
         data = read_file(found)
+        known = digest_clip(found) if is_clip_name(found) else digest_of(data)
     except UnreadableImageError:
         return None
-    if digest_of(data) != digest:
+    if known != digest:
         return None
+    container = find_container(data[:16])
+    if container is not None:
+        return Original(data, _VIDEOS[container])
     return Original(data, next((t for mark, t in _TYPES if data.startswith(mark)), "image/x-none"))

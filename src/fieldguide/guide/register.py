@@ -45,6 +45,7 @@ def build(work: Workspace) -> None:
         table.kinds, said.kinds, X, shows, matrix.names, described.labels
     )
     kinds = tuple(_prefer_exemplars(kind, table, X) for kind in kinds)
+    clips = {i: r.clip for i, r in enumerate(table.records) if r.clip is not None}
     write_catalogue(
         work.draft.new(files.CATALOGUE),
         _list_specimens(table, described, said, _find_typical(X, table, described)),
@@ -55,7 +56,9 @@ def build(work: Workspace) -> None:
         table.failed,
         ((i, record.taken) for i, record in enumerate(table.records) if record.taken is not None),
         _list_owned(work, table),
+        clips.items(),
     )
+    work.pictures |= {frame.picture for clip in clips.values() for frame in clip.frames}
     work.built[NAME] = kinds
     confusions = count_confusions(table.kinds, said.kinds).items()
     work.info |= {

@@ -27,7 +27,7 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection
+from fieldguide.collection import Collection, Picture
 from fieldguide.errors import GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.features import (
     MAP_SIZE,
@@ -36,6 +36,9 @@ from fieldguide.features import (
     FeatureStack,
     Looks,
     map_subject,
+    pool_logarithms,
+    pool_rows,
+    pool_scores,
     say_of_both,
     score_subject,
     see_subject,
@@ -246,7 +249,8 @@ def measure_rows(
 ) -> None:
     """Describe those specimens that are neither kept in the journal nor in the earlier guide."""
     table: Table = work.built[specimens.NAME]
-    done, needed = set(kept), ("rows", *_list_kept(table, stack))
+    sizes = _list_kept(table, stack)
+    done, needed = set(kept), ("rows", *sizes)
     logits = table.features.get("logits")
     todo = [
         int(i)
@@ -263,8 +267,8 @@ def measure_rows(
         return embedding, None if logits is None else np.asarray(logits[batch])
 
     def describe(batch: list[int]) -> list[bytes]:
-        images = [_read(work, i) for i in batch]
-        return describe_images(stack, images, *known(batch), work.network)
+        pictures = [_decode(work.collection, table.item_rows[i]) for i in batch]
+        return describe_pictures(stack, sizes, pictures, *known(batch), work.network)
 
     def pack(batch: list[int]) -> Shard:
         return Shard(work.collection.part([table.item_rows[i] for i in batch]), *known(batch))
@@ -275,7 +279,7 @@ def measure_rows(
     with threadpool_limits(1, "blas"):
         if work.cluster is not None:
             shards = [partial(pack, batch) for batch in batches]
-            described = send_out(work, DescribeShard(work.lens, stack), shards)
+            described = send_out(work, DescribeShard(work.lens, stack, sizes), shards)
         else:
             described = enumerate(map_in_order(describe, batches, n_jobs=work.n_jobs))
         for place, rows in described:
@@ -291,25 +295,56 @@ class DescribeShard:
 
     lens: Lens
     stack: FeatureStack
+    sizes: dict[str, int]
 
     def __call__(self, shard: Shard) -> list[bytes]:
         """Do it."""
         assert shard.embedding is not None
-        images = [_decode(shard.images, i) for i in range(len(shard.images))]
-        return describe_images(self.stack, images, shard.embedding, shard.logits, self.lens.open())
+        pictures = [_decode(shard.images, i) for i in range(len(shard.images))]
+        network = self.lens.open()
+        return describe_pictures(
+            self.stack, self.sizes, pictures, shard.embedding, shard.logits, network
+        )
 
 
-def describe_images(
+def describe_pictures(
+    stack: FeatureStack,
+    sizes: dict[str, int],
+    pictures: Sequence[Picture],
+    embedding: np.ndarray,
+    logits: np.ndarray | None,
+    network: Network,
+) -> list[bytes]:
+    """Return what the journal keeps of each picture or clip: its row, what a second look finds.
+
+    ``sizes`` are the columns of each part of that; ``embedding`` and ``logits`` are of the first
+    look.
+    """
+
+    def describe(images: Sequence[Image.Image], of: list[int]) -> np.ndarray:
+        first = None if logits is None else logits[of]
+        return _describe_images(stack, images, embedding[of], first, network)
+
+    found: dict[int, np.ndarray] = {}
+    for k, picture in enumerate(pictures):
+        if picture.clip is not None:
+            frames = describe(picture.images, [k] * len(picture.images))
+            found[k] = _pool_frames(frames, sizes, picture.telling)
+    still = [k for k in range(len(pictures)) if k not in found]
+    if still:
+        rows = describe([pictures[k].image for k in still], still)
+        found |= dict(zip(still, rows, strict=True))
+    return [pack_row(found[k]) for k in range(len(pictures))]
+
+
+def _describe_images(
     stack: FeatureStack,
     images: Sequence[Image.Image],
     embedding: np.ndarray,
     logits: np.ndarray | None,
     network: Network,
-) -> list[bytes]:
-    """Return what the journal keeps of each picture: its row, and what a second look finds.
-
-    ``embedding`` and ``logits`` are of the first look.
-    """
+) -> np.ndarray:
+    """Return a row of all that is kept of each image."""
     looks = stack.look_closer_all(images, network)
     found = [stack.describe(images, embedding, looks)]
     if looks:
@@ -318,7 +353,7 @@ def describe_images(
     if looks and logits is not None:
         both = (say_of_both(*each, network) for each in zip(logits, looks, strict=True))
         found.append(np.stack(list(both)))
-    return [pack_row(row) for row in np.concatenate(found, axis=1)]
+    return np.concatenate(found, axis=1)
 
 
 def save_stack(stack: FeatureStack, draft: files.NewFiles) -> None:
@@ -421,17 +456,27 @@ def _split_row(packed: np.ndarray, sizes: dict[str, int]) -> dict[str, np.ndarra
     return dict(zip(("rows", *sizes), parts, strict=True))
 
 
+def _pool_frames(frames: np.ndarray, sizes: dict[str, int], telling: int) -> np.ndarray:
+    """Return what is kept of a clip, from what is of each of its frames, a row each."""
+    parts = [_split_row(frame, sizes) for frame in frames]
+    pooled = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+    pools = {"rows": pool_rows, "seen": pool_scores, SAID: pool_logarithms}
+    return np.concatenate(
+        [pools[name](each) if name in pools else each[telling] for name, each in pooled.items()]
+    )
+
+
 def _file(record: Measured) -> str:
     return f"{record.path}\0{record.stamp}"
 
 
 def _read(work: Workspace, i: int) -> Image.Image:
-    return _decode(work.collection, work.built[specimens.NAME].item_rows[i])
+    return _decode(work.collection, work.built[specimens.NAME].item_rows[i]).image
 
 
-def _decode(collection: Collection, i: int) -> Image.Image:
+def _decode(collection: Collection, i: int) -> Picture:
     try:
-        return collection.picture(i, at_least_px=LARGE_PX)[0].image
+        return collection.picture(i, at_least_px=LARGE_PX)[0]
     except UnreadableImageError as error:
         raise VanishedError(collection.items[i].path, str(error)) from None
 

@@ -27,6 +27,11 @@ _FORMATS = ("JPEG", "PNG")
 _MOST_PX = 8192  # on the longer side; ours are far smaller
 
 
+def name_content(group: str, data: bytes, suffix: str) -> str:
+    """Return the address of a picture that is named by its content."""
+    return f"pictures/{group}/{blake2b(data, digest_size=16).hexdigest()}.{suffix}"
+
+
 class Shelf:
     """Writes pictures below the folder of a guide, each whole or not at all. Threads share it.
 
@@ -60,8 +65,7 @@ class Shelf:
 
     def keep(self, group: str, data: bytes, suffix: str) -> str:
         """Write a picture under the digest of its content; return its address."""
-        digest = blake2b(data, digest_size=16).hexdigest()
-        address = f"pictures/{group}/{digest}.{suffix}"
+        address = name_content(group, data, suffix)
         self.put(address, data)
         return address
 

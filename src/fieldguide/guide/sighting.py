@@ -1,4 +1,8 @@
-"""A sighting: all that is known of one new image, decoded once, each thing computed once."""
+"""A sighting: all that is known of one new image, decoded once, each thing computed once.
+
+A clip is named by its frames as a specimen is (:mod:`fieldguide.features.frames`); where its
+subject is and what decides is shown on the frame that tells most.
+"""
 
 import os
 from collections.abc import Callable
@@ -9,7 +13,7 @@ import numpy as np
 from PIL import Image
 from scipy.special import softmax
 
-from fieldguide.collection import read_picture, to_rgb_array
+from fieldguide.collection import Picture, read_picture_or_clip, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features import (
     Looks,
@@ -17,14 +21,17 @@ from fieldguide.features import (
     Subject,
     WordModel,
     map_subject,
+    pool_logarithms,
+    pool_outputs,
+    pool_rows,
+    pool_scores,
     say_of_both,
     score_subject,
     see_subject,
 )
 from fieldguide.features.network import SIX, Outputs
-from fieldguide.features.properties import measure_properties
 from fieldguide.guide.answer import NamedKind
-from fieldguide.guide.measure import LARGE_PX
+from fieldguide.guide.measure import LARGE_PX, measure_frames
 from fieldguide.guide.models import Models
 from fieldguide.guide.summaries import find_largest, normalise_rows
 from fieldguide.guide.views import FoundSubject
@@ -40,20 +47,24 @@ class Sighting:
 
     Parameters
     ----------
-    source : path, bytes, array or Pillow image
+    source : path, bytes, array, Pillow image or Picture
+        Of an image file or a video file, or the image itself.
     models : Models
         Of the guide.
 
     Attributes
     ----------
     image : PIL.Image.Image
-        Upright 8-bit RGB; smaller than the file where that is large.
+        Upright 8-bit RGB; smaller than the file where that is large. Of a clip, one frame.
+    picture : Picture
+        The image with what its file says of it, and with the other frames of a clip.
     size : (int, int)
         Width and height of the upright picture in the file.
     """
 
     def __init__(self, source: Any, models: Models) -> None:
-        self.image, self.size = _read_image(source)
+        self.picture = _read_picture(source)
+        self.image, self.size = self.picture.image, (self.picture.width, self.picture.height)
         self.models = models
         self._seen: dict[str, Outputs] = {}
         self._kept: dict[str, Any] = {}
@@ -79,37 +90,58 @@ class Sighting:
     @cached_property
     def properties(self) -> np.ndarray:
         """What the picture is like, (1, n_properties)."""
-        return measure_properties(np.asarray(self.image), self.image.size)[None]
+        return measure_frames(self.picture.images, self.image.size)[None]
 
-    @cached_property
+    @property
     def looks(self) -> Looks | None:
         """The second look; None in a guide without."""
+        return self._looks[self.picture.telling] if self._looks else None
+
+    @cached_property
+    def _looks(self) -> list[Looks]:
+        """The second look at each frame; none in a guide without."""
         stack = self.models.stack
-        return None if stack is None else stack.look_closer(self.image, self.models.network)
+        if stack is None:
+            return []
+        return stack.look_closer_all(self.picture.images, self.models.network)
 
     @cached_property
     def seen(self) -> np.ndarray | None:
         """What is seen of the subject, (1, n_words); None in a guide without a second look."""
-        return None if self.looks is None else score_subject(self._subject)[None]
+        if not self._looks:
+            return None
+        return pool_scores(np.stack([score_subject(each) for each in self._subjects]))[None]
 
     @cached_property
     def map(self) -> np.ndarray | None:
         """The map of the subject, (1, MAP_SIZE); None in a guide without a second look."""
-        return None if self.looks is None else map_subject(self._subject)[None]
+        if not self._looks:
+            return None
+        return map_subject(self._subjects[self.picture.telling])[None]
 
     @cached_property
-    def _subject(self) -> SeenSubject | None:
-        assert self.looks is not None
-        return see_subject(np.asarray(self.image), self.looks.subject)
+    def _subjects(self) -> list[SeenSubject | None]:
+        return [
+            see_subject(np.asarray(image), looks.subject)
+            for image, looks in zip(self.picture.images, self._looks, strict=True)
+        ]
+
+    @cached_property
+    def _first(self) -> Outputs:
+        """What the network says of the first look, of a clip on average."""
+        if self.picture.clip is None:
+            return self.see("whole")[0]
+        return pool_outputs(self.models.network.see(self.picture.images))
 
     @cached_property
     def row(self) -> np.ndarray:
         """What it is compared by, (1, n_columns), as the specimens have theirs."""
         models = self.models
-        embedding = self.see("whole")[0].embedding
+        embedding = self._first.embedding
         if models.stack is not None:
-            looks = [] if self.looks is None else [self.looks]
-            row = models.stack.describe([self.image], embedding, looks)
+            images = self.picture.images
+            each = np.repeat(embedding, len(images), axis=0)
+            row = pool_rows(models.stack.describe(images, each, self._looks))[None]
         else:
             row = normalise_rows(embedding)
         if row.shape[1] != models.rows.shape[1]:
@@ -172,10 +204,11 @@ class Sighting:
     @cached_property
     def _said(self) -> np.ndarray | None:
         """What the network says of it, (1, n_classes), as of the specimens."""
-        logits = self.see("whole")[0].logits
-        if logits is None or self.looks is None:
+        logits = self._first.logits
+        if logits is None or not self._looks:
             return logits
-        return say_of_both(logits[0], self.looks, self.models.network)[None]
+        said = [say_of_both(logits[0], looks, self.models.network) for looks in self._looks]
+        return pool_logarithms(np.stack(said))[None]
 
     @cached_property
     def kinds(self) -> tuple[NamedKind, ...]:
@@ -194,18 +227,20 @@ def describe_subject(subject: Subject) -> FoundSubject:
     return FoundSubject((x0, y0, x1, y1), round(subject.confidence, 4), len(subject.boxes))
 
 
-def _read_image(source: Any) -> tuple[Image.Image, tuple[int, int]]:
-    """Return an image, and its size in the file, from a path, bytes, Pillow image or array."""
+def _read_picture(source: Any) -> Picture:
+    """Return a picture or a clip from a path, bytes, Pillow image or array; one that is read
+    already as it is."""
+    if isinstance(source, Picture):
+        return source
     if isinstance(source, (bytes, str, os.PathLike)):
         try:
-            picture = read_picture(source, at_least_px=LARGE_PX)
+            return read_picture_or_clip(source, at_least_px=LARGE_PX)
         except UnreadableImageError as error:
             if isinstance(source, bytes):
                 raise
             raise UnreadableImageError(f"{os.fspath(source)!r} cannot be used: {error}.") from None
-        return picture.image, (picture.width, picture.height)
     try:
         image = Image.fromarray(to_rgb_array(source))
     except CollectionError as error:
         raise UnreadableImageError(str(error)) from None
-    return image, image.size
+    return Picture(image, *image.size)

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from fieldguide.guide.earlier import find_size
 from fieldguide.guide.edits.hand import Hand, SpecimenIndex, read_hand
 from fieldguide.guide.edits.records import SPECIMEN
 from fieldguide.guide.matrix import MatrixWriter
-from fieldguide.guide.measure import BATCH_SIZE, Measured, measure_images, picture_names
+from fieldguide.guide.measure import BATCH_SIZE, Measured, list_pictures, measure_images
 from fieldguide.guide.owner import save_owned
 from fieldguide.guide.shards import measure_elsewhere
 from fieldguide.guide.workspace import Workspace
@@ -113,13 +114,15 @@ def _find_folder(work: Workspace) -> str | None:
     return _seen_from_guide(source, work)
 
 
-def _tell_labels(work: Workspace) -> dict[str, str | None] | None:
-    """Return the rule by which kinds were found, and where the sidecar is."""
+def _tell_labels(work: Workspace) -> dict[str, Any] | None:
+    """Return the rule by which kinds were found, where the sidecar is, and of bursts that they
+    were joined."""
     given = work.collection
     if given.folder is None:
         return work.earlier.info.get("labels") if work.settings.adds_to is not None else None
     sidecar = None if given.sidecar is None else _seen_from_guide(given.sidecar, work)
-    return {"kinds": given.kinds_rule, "sidecar": sidecar}
+    bursts = {"bursts": True} if given.bursts else {}
+    return {"kinds": given.kinds_rule, "sidecar": sidecar, **bursts}
 
 
 def _seen_from_guide(place: Path, work: Workspace) -> str | None:
@@ -208,7 +211,8 @@ def _find_same(work: Workspace, i: int) -> Measured | None:
         return None
     path, _, stamp = same.partition("\0")
     record = work.earlier.read(path, stamp)
-    if not all(map(work.draft.shelf.has, picture_names(record.digest, record.has_large))):
+    names = list_pictures(record.digest, record.has_large, record.clip)
+    if not all(map(work.draft.shelf.has, names)):
         return None
     return replace(record, path=item.path, stamp=item.stamp, taken=work.earlier.taken.get(same))
 

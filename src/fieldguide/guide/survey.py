@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fieldguide._csv import write_table
 from fieldguide._files import encode_json, read_regular, write_bytes
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection
-from fieldguide.collection.images import read_file
-from fieldguide.collection.taken import read_taken
+from fieldguide.collection import Collection, read_picture_or_clip
 from fieldguide.errors import CollectionError, FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import N_DIGITS
 from fieldguide.guide.answering import find_group, place_row
+from fieldguide.guide.measure import LARGE_PX
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide
@@ -133,8 +132,7 @@ def _name(guide: "Guide", shot: Shot) -> tuple[Named, bool]:
     if shot.error:
         return Named(shot.file, error=shot.error), False
     try:
-        data = read_file(shot.file)
-        sighting = guide.look(data)
+        sighting = guide.look(read_picture_or_clip(shot.file, at_least_px=LARGE_PX))
     except UnreadableImageError as error:
         return Named(shot.file, error=str(error)), error.passing
     kinds = sighting.kinds
@@ -145,7 +143,7 @@ def _name(guide: "Guide", shot: Shot) -> tuple[Named, bool]:
         "; ".join(find_group(sighting)),
         _word(bool(kinds) and sighting.is_stranger),
         _word(sighting.is_empty),
-        read_taken(data).date,
+        sighting.picture.taken.date,
         guide.sentence(place_row(guide, sighting.nearest)),
     )
     return row, False

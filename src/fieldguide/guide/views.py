@@ -4,6 +4,7 @@ A guide is a catalogue of *specimens*; a tree of *branches* in words; *kinds*, w
 collection has labels; and the answers of its key. Everything here is data: no file is read.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -12,9 +13,28 @@ from fieldguide._display import make_card, show_share
 _N_ROWS = 12  # of a table that a notebook shows
 
 
+class ClipFrame(NamedTuple):
+    """A frame by which a clip was seen."""
+
+    at_s: float  # seconds from the beginning of the clip
+    picture: str  # address inside the guide; ≤ 320 px
+
+
+class Clip(NamedTuple):
+    """What makes a specimen of a video file, a moving GIF or a burst of pictures."""
+
+    seconds: float  # how long it is
+    frames: tuple[ClipFrame, ...]  # in order
+
+
+def read_clip_frames(text: str) -> tuple[ClipFrame, ...]:
+    """Return the frames of a clip, as a catalogue and a journal keep them."""
+    return tuple(ClipFrame(*each) for each in json.loads(text))
+
+
 @dataclass(frozen=True)
 class Specimen:
-    """One image of the collection."""
+    """One image, or one clip, of the collection."""
 
     id: int  # row of every table and matrix of the guide; specimens are ordered by path
     path: str  # relative to the user's folder, forward slashes; never absolute
@@ -31,6 +51,13 @@ class Specimen:
     longitude: float | None = None
     caption: str = ""  # the owner's sentence on it, in the file or beside it
     owner_words: tuple[str, ...] = ()  # and the owner's words, in the order in which they stand
+    clip: Clip | None = None  # of a clip, whose most telling frame is its picture
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The addresses of all its pictures."""
+        frames = () if self.clip is None else tuple(frame.picture for frame in self.clip.frames)
+        return (self.thumbnail, self.picture, *frames)
 
 
 @dataclass(frozen=True)

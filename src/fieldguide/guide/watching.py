@@ -126,4 +126,6 @@ def take_again(
     if sidecar is None and before.get("sidecar"):
         sidecar = Path(os.path.normpath(out / before["sidecar"]))
     kinds = kinds or before.get("kinds") or "auto"
-    return Collection.from_folder(folder, kinds=kinds, sidecar=sidecar)
+    return Collection.from_folder(
+        folder, kinds=kinds, sidecar=sidecar, bursts=before.get("bursts", False)
+    )

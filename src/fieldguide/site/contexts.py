@@ -124,6 +124,7 @@ class SpecimenPage:
     specimen: Specimen
     words: tuple[tuple[str, float], ...]
     original: str  # address of the image itself; "" where it is not at hand
+    frame_size: tuple[int, int]  # of the frames, of a clip
     branch: Branch
     path: list[Branch]
     neighbours: list[Picture]

@@ -246,8 +246,7 @@ def _used_pictures(guide: "Guide") -> list[str]:
     ids = sorted(shown)
     for start in range(0, len(ids), _BLOCK):
         for specimen in guide.specimens(ids[start : start + _BLOCK]):
-            used[specimen.thumbnail] = None
-            used[specimen.picture] = None
+            used |= dict.fromkeys(specimen.pictures)
     return list(used)
 
 

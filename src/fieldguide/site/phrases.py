@@ -373,6 +373,20 @@ def duration(seconds: float) -> str:
     return count(round(seconds / 3600), "hour")
 
 
+def clip_time(seconds: float) -> str:
+    """Write a time within a clip, or its length: ``"0:07.5"``, ``"1:02:03"``.
+
+    >>> clip_time(7.46), clip_time(59.96), clip_time(3723)
+    ('0:07.5', '1:00.0', '1:02:03')
+    """
+    if seconds >= 600:
+        minutes, whole = divmod(round(seconds), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours}:{minutes:02d}:{whole:02d}" if hours else f"{minutes}:{whole:02d}"
+    minutes, tenths = divmod(round(10 * seconds), 600)
+    return f"{minutes}:{tenths / 10:04.1f}"
+
+
 def moment(iso: str) -> str:
     """Write a moment as a colophon does: ``"15 November 2026, 08:30 UTC"``."""
     try:

@@ -89,9 +89,9 @@ class PictureBook:
             specimen=specimen,
             address=self._book.specimen(specimen.id),
             thumbnail=specimen.thumbnail,
-            thumbnail_size=_fit(specimen, small_px),
+            thumbnail_size=fit(specimen, small_px),
             picture=specimen.picture,
-            picture_size=_fit(specimen, LARGE_PX if has_large else small_px),
+            picture_size=fit(specimen, LARGE_PX if has_large else small_px),
             alt=alternative_text(kind, words, place),
             words=words,
             kind=specimen.kind if self._book.has_kind(specimen.kind) else None,
@@ -121,7 +121,7 @@ class EmbeddedPictures(PictureBook):
         return replace(shown, address="", thumbnail=source, picture=source, picture_size=size)
 
 
-def _fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
+def fit(specimen: Specimen, most_px: int) -> tuple[int, int]:
     """Size of a picture that was reduced, never enlarged, to ``most_px`` on its longer side."""
     width, height = specimen.width, specimen.height
     scale = min(1.0, most_px / max(width, height, 1))

@@ -28,6 +28,7 @@ from fieldguide._display import printable
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.edits.telling import tell_edit
+from fieldguide.guide.measure import KEEP_SMALL_PX
 from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
@@ -66,7 +67,7 @@ from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.lessons import choose_pictures
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
-from fieldguide.site.pictures import Picture, PictureBook, find_specimen
+from fieldguide.site.pictures import Picture, PictureBook, find_specimen, fit
 from fieldguide.site.seasons import draw_months, draw_places
 from fieldguide.site.tree import STRIP, branch_row, home_rows
 
@@ -329,6 +330,7 @@ class Renderer:
             specimen=shown.specimen,
             words=self.guide.words_of(i)[:12],
             original=self._find_original(i),
+            frame_size=fit(shown.specimen, KEEP_SMALL_PX),
             branch=branch,
             path=self._path(branch),
             neighbours=self.pictures(j for j in nearest if 0 <= j != i),
@@ -500,6 +502,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         how_sure=phrases.how_sure,
         listed=listed,
         duration=phrases.duration,
+        clip_time=phrases.clip_time,
         signed=phrases.signed,
         close_call=phrases.is_close_call,
         moment=phrases.moment,

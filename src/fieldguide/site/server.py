@@ -319,9 +319,7 @@ class _Edition:
     def pictures(self) -> frozenset[str]:
         """The addresses of all its pictures."""
         listed = self.guide.specimens(list(range(self.guide.n_specimens)))
-        pictures = [
-            address for specimen in listed for address in (specimen.thumbnail, specimen.picture)
-        ]
+        pictures = [address for specimen in listed for address in specimen.pictures]
         words = [word.picture for word in self.guide.visual_words]
         return frozenset([*pictures, *words, *list_chapter_pictures(self.guide)])
 

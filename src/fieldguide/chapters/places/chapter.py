@@ -50,6 +50,7 @@ from fieldguide.guide.models import Models
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.shards import Shard, send_out
 from fieldguide.guide.sighting import Sighting
+from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import FoundSubject, Kind
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import Contrast, contrast_classes, contrast_others
@@ -106,6 +107,8 @@ class PlaceModel(NamedTuple):
             return None
         (first,) = sighting.see("whole")
         seen = Seen(sighting.image, first, looks, sighting.row)
+        if sighting.picture.clip is not None:
+            seen = see_frame(seen, models.stack)
         return locate(seen, models.key, models.stack, models.network, kind)
 
 
@@ -188,11 +191,16 @@ def find_missing(
 
     def find(one: tuple[str, int]) -> bytes:
         kind, i = one
-        return surveyor.find(_read(work, i), np.asarray(features.X[[i]]), kind, work.network)
+        image = _read(work, i)
+        return surveyor.find(image, is_clip(i), np.asarray(features.X[[i]]), kind, work.network)
+
+    def is_clip(i: int) -> bool:
+        return records[i].clip is not None
 
     def pack(kind: str, i: int) -> ExemplarShard:
         images = work.collection.part([work.built[specimens.NAME].item_rows[i]])
-        return ExemplarShard(images, row=np.asarray(features.X[[i]]), kind=kind)
+        row = np.asarray(features.X[[i]])
+        return ExemplarShard(images, row=row, kind=kind, is_clip=is_clip(i))
 
     n_done = len(todo) - len(missing)
     work.progress(STEP, n_done, len(todo))
@@ -214,6 +222,7 @@ class ExemplarShard(Shard):
 
     row: np.ndarray = field(default_factory=lambda: np.empty((1, 0), dtype=np.float32))
     kind: str = ""
+    is_clip: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,10 +236,16 @@ class Surveyor:
 
     def __call__(self, shard: ExemplarShard) -> bytes:
         """Return what decides, as the journal keeps it."""
-        return self.find(_decode(shard.images, 0), shard.row, shard.kind, self.lens.open())
+        image, network = _decode(shard.images, 0), self.lens.open()
+        return self.find(image, shard.is_clip, shard.row, shard.kind, network)
 
     def find(
-        self, image: Image.Image | None, row: np.ndarray, kind: str, network: Network
+        self,
+        image: Image.Image | None,
+        is_clip: bool,  # then the image is a frame of it
+        row: np.ndarray,
+        kind: str,
+        network: Network,
     ) -> bytes:
         """Return the same of a picture; nothing decides on None."""
         if image is None:
@@ -238,8 +253,19 @@ class Surveyor:
         basis = None if self.stack is None else self.stack.basis_
         first = network.see([image], cells=True)
         seen = Seen(image, first, look_closer(image, network, self.finder, basis), row)
-        contrasts = list_contrasts(self.key, row, kind)
+        if is_clip:
+            seen = see_frame(seen, self.stack)
+        contrasts = list_contrasts(self.key, seen.row, kind)
         return _to_bytes(lay_over(seen, contrasts, contrasts, self.key, self.stack, network))
+
+
+def see_frame(seen: Seen, stack: FeatureStack | None) -> Seen:
+    """Return a frame of a clip with its own row, of which the clip's is the mean: what the frame
+    adds to the decision."""
+    embedding = seen.first.embedding
+    if stack is None:
+        return seen._replace(row=normalise_rows(embedding))
+    return seen._replace(row=stack.describe([seen.image], embedding, [seen.looks]))
 
 
 def list_contrasts(key: Any, row: np.ndarray, kind: str) -> list[Contrast]:

@@ -108,6 +108,9 @@ _INFO = record(
         "step_seconds": table_of(number(0, 1e12)),
         "common_words": list_of(text(1000)),
         "images": or_none(text(10_000)),
+        "labels": or_none(
+            record({}, {"kinds": text(100), "sidecar": or_none(text(10_000)), "bursts": truth()})
+        ),
         "kinds_from": or_none(one_of("labels", "branches")),
         "kind_branches": or_none(table_of(whole())),
         "other_files": or_none(table_of(whole())),

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 
 from fieldguide.guide.validation.shapes import UnsoundError
 from fieldguide.guide.validation.tables import (
+    CLIP,
     DIGEST,
     NUMBER,
     OR_NONE,
     TEXT,
     WORDS,
+    check_clips,
     check_columns,
     check_schema,
 )
@@ -43,6 +45,7 @@ _COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
         "longitude": ("a number", OR_NONE.format("{0}", NUMBER)),
         "caption": ("a text", TEXT),
     },
+    "clip": {"path": ("a text", TEXT), "stamp": ("a text", TEXT), **CLIP},
     "kept": {
         "part": ("a text", TEXT),
         "name": ("a text", "typeof({0}) = 'text'"),  # path and stamp, with a NUL between them
@@ -64,6 +67,7 @@ def check_journal(db: sqlite3.Connection, known: Mapping[str, str]) -> None:
         texts = [name for name, (_, condition) in columns.items() if _BLOB not in condition]
         for _ in db.execute(f"SELECT {', '.join(texts)} FROM {table}"):
             pass  # whether each is UTF-8 is seen when it is read alone
+    check_clips(db)
     for column in ("properties", "embedding", "logits"):
         query = f"SELECT COUNT(DISTINCT length({column})) FROM measured WHERE {column} IS NOT NULL"
         if db.execute(query).fetchone()[0] > 1:

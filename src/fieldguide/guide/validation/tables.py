@@ -5,11 +5,12 @@ JSON, in ``tree.py``. A covering index may be read in place of its table, so tha
 largest, is looked through like it, and those of the others are compared with them.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fieldguide.guide.validation.shapes import UnsoundError
+from fieldguide.guide.validation.shapes import UnsoundError, list_of, number, row_of, text
 from fieldguide.guide.validation.tree import check_branches, check_kinds
 
 NUMBER = "typeof({0}) IN ('integer', 'real')"
@@ -24,6 +25,14 @@ OR_NONE = "({0} IS NULL OR ({1}))"
 DATE = (
     f"{TEXT} AND length({{0}}) < 64 AND {{0}} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
     "AND substr({0}, 6, 2) BETWEEN '01' AND '12' AND substr({0}, 9, 2) BETWEEN '01' AND '31'"
+)
+# Of a clip: how long it is, and a list of the times and addresses of its frames.
+CLIP = {
+    "seconds": ("0 to four months", f"{NUMBER} AND {{0}} BETWEEN 0 AND 10000000"),
+    "frames": ("a list", f"{TEXT} AND length({{0}}) < 10000"),
+}
+_FRAMES = list_of(
+    row_of(number(0, 1e7), text(60, pattern=r"pictures/frames/[0-9a-f]{32}\.jpg")), 64
 )
 DIGEST = ("24 hexadecimal digits", "{0} GLOB '" + "[0-9a-f]" * 24 + "'")
 
@@ -62,6 +71,7 @@ _COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
         "caption": ("a text", OR_NONE.format("{0}", TEXT)),
     },
     "owner": {"caption": ("a text", TEXT), "words": ("a list of words", WORDS)},
+    "clip": CLIP,
 }
 _COMPARED = ("specimen", "attribute", "kind", "unreadable")  # with their indices
 
@@ -106,7 +116,8 @@ def check_tables(db: sqlite3.Connection, info: Mapping[str, Any]) -> None:
     unknown = sorted(named.difference(names))
     if unknown:
         raise UnsoundError(f"guide.json confuses {unknown[0][:60]!r}, which is no kind")
-    for table in ("taken", "owner"):
+    check_clips(db)
+    for table in ("taken", "owner", "clip"):
         _check_range(db, table, "specimen", n_specimens)
     _check_range(db, "specimen", "branch", n_branches)
     for column in ("kind", "answer"):
@@ -122,6 +133,18 @@ def check_tables(db: sqlite3.Connection, info: Mapping[str, Any]) -> None:
         (said,) = db.execute(f"PRAGMA integrity_check({table})").fetchone()
         if said != "ok":
             raise UnsoundError(f"the table {table!r} is damaged ({said[:100]})")
+
+
+def check_clips(db: sqlite3.Connection) -> None:
+    """Refuse a clip whose frames are no pictures of ours."""
+    for (said,) in db.execute("SELECT frames FROM clip"):
+        try:
+            frames = json.loads(said)
+        except (ValueError, RecursionError):
+            raise UnsoundError("clip.frames must be a list") from None
+        _FRAMES(frames, "clip.frames")
+        if not frames:
+            raise UnsoundError("clip.frames must hold a frame")
 
 
 def check_columns(

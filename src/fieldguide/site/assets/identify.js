@@ -25,9 +25,11 @@
     address = file && URL.createObjectURL(file);
     image.alt = "The picture you chose";
     image.addEventListener("error", function () { image.remove(); });
-    if (file) image.src = address;
     document.getElementById("shown").replaceChildren();
-    if (file) document.getElementById("shown").append(image);
+    if (file && file.type.indexOf("video/") !== 0) {  // of a clip, the answer has a frame
+      image.src = address;
+      document.getElementById("shown").append(image);
+    }
     page.classList.toggle("has-picture", Boolean(file));
   }
 
@@ -49,8 +51,8 @@
 
   /* What is wrong with a file before it is sent; "" for a picture. */
   function fault(file) {
-    if (file.type && file.type.indexOf("image/") !== 0) {
-      return "That is not a picture. Choose a JPEG, PNG, WebP or other image file.";
+    if (file.type && !/^(image|video)\//.test(file.type)) {
+      return "That is not a picture. Choose a JPEG, PNG, WebP or other image file, or a clip.";
     }
     if (file.size > mostMb * 1024 * 1024) {
       return "That picture is larger than " + mostMb + " MB. Choose a smaller one.";

@@ -23,6 +23,8 @@ _HEAD = """# The five documents
 Written by `make pages` from what `fieldguide bench NAME --data DIR` found.
 Every numbered table and figure of the documents that Fieldguide follows: whether its claim *holds* on the collections that are here, holds *in part*, or *fails*, with the figures that decide.
 The collections of the documents are seldom here; what stands in for them is named.
+A figure is a mean ± half of its 95 % interval; where a collection was measured in part, the figure says of how many cells, splits or draws it is.
+"As printed" is a method with the arguments of its document, which [benchmarks.md](benchmarks.md#as-printed) compares with ours.
 """  # noqa: E501
 
 

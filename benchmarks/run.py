@@ -74,6 +74,7 @@ PROBLEMS = (
     "subject_words",
     "marks",
     "half_annotated",
+    "teach",
     "unknown",
     "key_choice",
     "key_words",

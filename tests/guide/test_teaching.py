@@ -112,17 +112,17 @@ def test_what_holds_is_neither_one_sided_nor_chance():
     assert not Reliability(4, 4, 4, 4).holds
 
 
-@pytest.mark.parametrize(("share", "n_taught"), [(0.5, 0), (0.3, 0), (0.5, 40)])
-def test_the_share_is_that_of_the_greatest_likelihood(share, n_taught):
+@pytest.mark.parametrize(("share", "n_prior"), [(0.5, 0), (0.3, 0), (0.5, 40)])
+def test_the_share_is_that_of_the_greatest_likelihood(share, n_prior):
     p = np.random.default_rng(3).beta(0.4, 1.2, size=400)
 
     def loss(found):
         prior = share * np.log(found) + (1 - share) * np.log(1 - found)
         each = np.log(found * p / share + (1 - found) * (1 - p) / (1 - share))
-        return -each.sum() - n_taught * prior
+        return -each.sum() - n_prior * prior
 
     best = minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded").x
-    assert estimate_share(p, share, n_taught) == pytest.approx(best, abs=1e-3)
+    assert estimate_share(p, share, n_prior) == pytest.approx(best, abs=1e-3)
 
 
 def test_pictures_that_are_all_alike_teach_nothing():

@@ -15,7 +15,7 @@ that show it is estimated from the scores of all, and the cut is where as many a
 |---|---|
 | p_i | probability that specimen i shows the word, if a share π₀ did |
 | π₀ | share of yes among the pictures that teach |
-| m | pictures that teach: they count as much as others do |
+| m | 20, so many pictures are taken to have the share π₀: few do not say how few show it |
 
 Whether the detector holds is found on the pictures themselves: a fifth of them is held out, the
 rest teaches by all these steps, and the cut decides of those held out. Neighbours in the order of
@@ -43,6 +43,7 @@ _LEAST_JUDGED = 5  # pictures of each sort: with 4, chance is right of all one t
 _N_FOLDS = 5
 _COLUMNS = 4  # one column of so many is selected
 _C = 0.1
+_N_PRIOR = 20
 _SAMPLE = 4096  # specimens by which the share is estimated, and rows scored at once
 _MOST_STEPS, _CLOSE = 1000, 1e-7
 _EDGE = 1e-6
@@ -133,7 +134,7 @@ class Detector(NamedTuple):
         )
         detector = cls(columns, scale, detectors)
         p = detector.score(sample)
-        share = estimate_share(p, float(is_shown.mean()), len(rows))
+        share = estimate_share(p, float(is_shown.mean()), _N_PRIOR)
         cut = np.clip(np.quantile(p, 1 - share), 0.5, 1 - _EDGE)
         return detector._replace(shift=float(logit(cut)))
 
@@ -206,7 +207,7 @@ def judge_lesson(X: np.ndarray, lesson: Lesson, sample: np.ndarray) -> Reliabili
     return reliability._replace(right_yes=right[0], right_no=right[1])
 
 
-def estimate_share(p: np.ndarray, share: float, n_taught: int = 0) -> float:
+def estimate_share(p: np.ndarray, share: float, n_prior: int = 0) -> float:
     """Return the share of rows that show a word, by expectation and maximisation.
 
     Parameters
@@ -214,7 +215,7 @@ def estimate_share(p: np.ndarray, share: float, n_taught: int = 0) -> float:
     p : ndarray of shape (n,)
         How probable it is that each row shows it, if a share ``share`` of them did.
     share : float
-    n_taught : int
+    n_prior : int
         So many more rows are taken to have the share ``share``.
 
     Examples
@@ -228,7 +229,7 @@ def estimate_share(p: np.ndarray, share: float, n_taught: int = 0) -> float:
     for _ in range(_MOST_STEPS):
         yes = found * odds
         n_yes = float((yes / (yes + 1 - found)).sum())
-        new = (n_yes + n_taught * share) / (len(p) + n_taught)
+        new = (n_yes + n_prior * share) / (len(p) + n_prior)
         if abs(new - found) < _CLOSE:
             return new
         found = new

@@ -54,7 +54,11 @@ def demo(
 @one_line_errors
 def build(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of images and clips, with sub-folders or without.")
+        str,
+        typer.Argument(
+            help="Folder of images and clips, with sub-folders or without; or an address of "
+            "images, such as s3://bucket/photos (needs the extra remote).",
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the guide, outside the images' folder.")],
     title: Annotated[str | None, typer.Option(help="Shown on the page.")] = None,

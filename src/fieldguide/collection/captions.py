@@ -125,8 +125,13 @@ def read_caption(path: Path) -> Caption:
             data = file.read(MAX_BYTES + 1)
     except OSError:
         return Caption()
+    return parse_caption(data, is_json=path.suffix.lower() == ".json")
+
+
+def parse_caption(data: bytes, *, is_json: bool) -> Caption:
+    """Return what the bytes of a text or JSON file say; nothing where they are no caption."""
     text = _decode(data)
-    if path.suffix.lower() != ".json":
+    if not is_json:
         words = caption_words(text)
         return Caption(words, clean_caption(text) if words else "")
     if len(data) > MAX_BYTES:

@@ -143,7 +143,9 @@ class Collection:
 
         Parameters
         ----------
-        folder : path
+        folder : path, or str
+            An address that fsspec opens, such as "s3://bucket/photos", is listed through it (extra
+            ``remote``); tar files there are shards of WebDataset: see ``docs/scale.md``.
         kinds : {"auto", "parent", "top", "none"}
             Where a kind comes from: the folder that holds the image, the first folder below
             ``folder``, or nowhere. "auto" is the nearest folder whose name can be a kind: no date,
@@ -162,6 +164,10 @@ class Collection:
             :mod:`fieldguide.collection.bursts`. The head of each file is read.
         """
         check_choice("Collection.from_folder", "kinds", kinds, KIND_RULES)
+        if isinstance(folder, str) and "://" in folder:
+            from fieldguide.collection.remote import list_address
+
+            return list_address(folder, kinds=kinds, sidecar=sidecar, max_pixels=max_pixels)
         root = Path(folder)
         if not root.exists():
             raise CollectionError(f"There is no folder {str(root)!r}; check the path.")

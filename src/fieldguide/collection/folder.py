@@ -62,10 +62,10 @@ def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
             skipped.append((prefix or ".", f"the folder cannot be opened ({error.strerror})"))
             continue
         for entry in entries:
-            if entry.name.startswith(".") or entry.name.lower() in _LITTER:
+            if is_litter(entry.name):
                 continue
             path = prefix + entry.name
-            if not _is_text(path):
+            if not is_text(path):
                 shown = path.encode("utf-8", "replace").decode()
                 skipped.append((shown, "its name is not valid UTF-8; rename it"))
                 continue
@@ -86,7 +86,7 @@ def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
 def is_candidate(root: Path, path: str) -> bool:
     """Whether a file may be a picture or a clip: by its name, or else a picture by how it
     begins."""
-    if os.path.splitext(path)[1].lower() in _PICTURES or is_clip_name(path):
+    if is_picture_name(path) or is_clip_name(path):
         return True
     try:
         with open(root / path, "rb", opener=open_without_waiting) as file:
@@ -97,6 +97,16 @@ def is_candidate(root: Path, path: str) -> bool:
     return is_bitmap or (
         head.startswith(_BEGINNINGS) and (head[:4] != b"RIFF" or head[8:12] == b"WEBP")
     )
+
+
+def is_picture_name(path: str) -> bool:
+    """Whether a file has the name of a picture."""
+    return os.path.splitext(path)[1].lower() in _PICTURES
+
+
+def is_litter(path: str) -> bool:
+    """Whether a path is, or lies below, a hidden file or one that systems leave in folders."""
+    return any(name.startswith(".") or name.lower() in _LITTER for name in path.split("/"))
 
 
 def count_types(paths: Iterable[str]) -> dict[str, int]:
@@ -121,7 +131,8 @@ def _reason_to_skip(entry: os.DirEntry[str], inside: str) -> str | None:
     return None
 
 
-def _is_text(path: str) -> bool:
+def is_text(path: str) -> bool:
+    """Whether a path can be written as UTF-8."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:

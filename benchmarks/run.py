@@ -84,6 +84,9 @@ PROBLEMS = (
     "label_noise",
     "near_copies",
     "graphics",
+    "cluster",
+    "samples",
+    "on_paper",
     "networks",
     "processors",
 )

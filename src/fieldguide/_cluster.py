@@ -41,6 +41,7 @@ _PACKAGES = (
     "numba",
     "onnxruntime",
     "Pillow",
+    "av",  # of the extra video: without it, clips cannot be read
 )
 _accepted: set[Versions] = set()  # in a worker: those of builds that it serves
 
@@ -247,8 +248,15 @@ def list_versions() -> Versions:
     return (
         ("Fieldguide", f"{metadata.version('fieldguide')} (source {digest.hexdigest()})"),
         ("Python", ".".join(platform.python_version_tuple()[:2])),
-        *((name, metadata.version(name)) for name in _PACKAGES),
+        *((name, _find_version(name)) for name in _PACKAGES),
     )
+
+
+def _find_version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def name_worker() -> str:
@@ -278,5 +286,5 @@ def _check(versions: Versions) -> None:
         if own.get(name) != wanted:
             raise ClusterError(
                 f"The worker {name_worker()} has {name} {own.get(name)}, and this machine "
-                f"{wanted}; install the same version on all machines."
+                f"has {wanted}; install the same version on all machines."
             )

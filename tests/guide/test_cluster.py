@@ -111,7 +111,7 @@ def test_a_worker_with_another_version_is_refused(folder, tmp_path, workers, mon
         for name, version in _cluster.list_versions()
     )
     monkeypatch.setattr(_cluster, "list_versions", lambda: versions)
-    with pytest.raises(ClusterError, match=r"worker tcp.* has Pillow .*, and this machine 0\.0\.1"):
+    with pytest.raises(ClusterError, match=r"tcp.* has Pillow .*, and this machine has 0\.0\.1"):
         Guide.build(folder, tmp_path / "guide", client=workers.address, **SETTINGS)
 
 

@@ -56,8 +56,8 @@ def build(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder of images and clips, with sub-folders or without; or an address of "
-            "images, such as s3://bucket/photos (needs the extra remote).",
+            help="Folder of images and clips, with sub-folders or without; or an address, such as "
+            "s3://bucket/photos (needs the extra remote).",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the guide, outside the images' folder.")],

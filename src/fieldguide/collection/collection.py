@@ -167,6 +167,11 @@ class Collection:
         if isinstance(folder, str) and "://" in folder:
             from fieldguide.collection.remote import list_address
 
+            if bursts:
+                raise CollectionError(
+                    f"Bursts are looked for in folders, and {folder!r} is an address; leave "
+                    "`bursts` out."
+                )
             return list_address(folder, kinds=kinds, sidecar=sidecar, max_pixels=max_pixels)
         root = Path(folder)
         if not root.exists():

@@ -86,7 +86,7 @@ def list_files(root: Path) -> tuple[dict[str, str], list[tuple[str, str]]]:
 def is_candidate(root: Path, path: str) -> bool:
     """Whether a file may be a picture or a clip: by its name, or else a picture by how it
     begins."""
-    if is_picture_name(path) or is_clip_name(path):
+    if is_picture_name(path):
         return True
     try:
         with open(root / path, "rb", opener=open_without_waiting) as file:
@@ -100,8 +100,8 @@ def is_candidate(root: Path, path: str) -> bool:
 
 
 def is_picture_name(path: str) -> bool:
-    """Whether a file has the name of a picture."""
-    return os.path.splitext(path)[1].lower() in _PICTURES
+    """Whether a file has the name of a picture or a clip."""
+    return os.path.splitext(path)[1].lower() in _PICTURES or is_clip_name(path)
 
 
 def is_litter(path: str) -> bool:

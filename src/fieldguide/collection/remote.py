@@ -27,6 +27,7 @@ from fieldguide.collection.captions import (
     find_captions,
     parse_caption,
 )
+from fieldguide.collection.clips import is_clip_name, read_picture_or_clip
 from fieldguide.collection.collection import Collection, Item, digest_of
 from fieldguide.collection.folder import (
     count_types,
@@ -35,7 +36,7 @@ from fieldguide.collection.folder import (
     is_text,
     read_sidecar,
 )
-from fieldguide.collection.images import MAX_FILE_BYTES, Picture, read_header, read_picture
+from fieldguide.collection.images import MAX_FILE_BYTES, Picture, read_header
 from fieldguide.collection.layout import choose_kinds
 from fieldguide.collection.taken import Taken
 from fieldguide.errors import CollectionError, UnreadableImageError
@@ -80,13 +81,17 @@ class RemoteCollection(Collection):
         )
 
     def picture(self, i: int, *, at_least_px: int = 0) -> tuple[Picture, str]:
-        """Fetch and decode image ``i``; return it with a digest of its content."""
+        """Fetch and decode image ``i``, or a few frames of a clip; return it with a digest of its
+        content."""
         data = self._fetch(i)
-        picture = read_picture(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
+        picture = read_picture_or_clip(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
         return picture, digest_of(data)
 
     def taken(self, i: int) -> Taken | None:
-        """Return when and where image ``i`` was taken; None where it cannot be fetched."""
+        """Return when and where image ``i`` was taken; None where it cannot be fetched, and for a
+        clip."""
+        if is_clip_name(self.items[i].path):
+            return None
         try:
             return read_header(self._fetch(i))
         except UnreadableImageError:

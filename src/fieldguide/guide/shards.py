@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fieldguide._cluster import name_worker
-from fieldguide.collection import Collection
+from fieldguide.collection import Collection, Item
 from fieldguide.errors import ClusterError
 from fieldguide.guide.earlier import find_size
 from fieldguide.guide.lens import Lens
@@ -122,16 +122,13 @@ def find_odd(images: Collection) -> str | None:
     """Return the first file that is not there or is not as large as it was listed."""
     if images.folder is None:
         return None
-    for item in images.items:
-        if _size(images, item.path) != find_size(f"{item.path}\0{item.stamp}"):
-            return item.path
-    return None
+    return next((item.path for item in images.items if _is_odd(images, item)), None)
 
 
 def check_shared(images: Collection, odd: Odd) -> None:
     """Refuse a worker that sees another file than this machine does."""
-    (stamp,) = (item.stamp for item in images.items if item.path == odd.path)
-    if _size(images, odd.path) != find_size(f"{odd.path}\0{stamp}"):
+    (item,) = (item for item in images.items if item.path == odd.path)
+    if _is_odd(images, item):
         return  # it has changed since it was listed
     raise ClusterError(
         f"The worker {odd.worker} sees another file {odd.path!r} in {str(images.folder)!r} than "
@@ -140,9 +137,10 @@ def check_shared(images: Collection, odd: Odd) -> None:
     )
 
 
-def _size(images: Collection, path: str) -> str | None:
+def _is_odd(images: Collection, item: Item) -> bool:
     assert images.folder is not None
     try:
-        return str(os.stat(images.folder / path).st_size)
+        sizes = [os.stat(images.folder / path).st_size for path in item.burst or (item.path,)]
     except OSError:
-        return None
+        return True
+    return str(sum(sizes)) != find_size(f"{item.path}\0{item.stamp}")

@@ -147,8 +147,8 @@ def build(
     places: Annotated[
         bool,
         typer.Option(
-            help="Outline what the key decides by on a few pictures of each kind; a build without "
-            "is quicker."
+            help="Outline what the key decides by on a few pictures of each kind, and look at how "
+            "a few clips of each move; a build without is quicker."
         ),
     ] = True,
     embedder: Embedder = None,

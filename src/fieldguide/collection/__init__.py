@@ -1,14 +1,16 @@
 """Images in: folders and arrays become a :class:`Collection`; the only reader of image files."""
 
-from fieldguide.collection.clips import read_picture_or_clip
+from fieldguide.collection.clips import Stretch, read_picture_or_clip
 from fieldguide.collection.collection import Collection, Item, digest_of, to_rgb_array
-from fieldguide.collection.images import Picture, read_file, read_picture
+from fieldguide.collection.images import Frames, Picture, read_file, read_picture
 from fieldguide.collection.taken import Taken
 
 __all__ = [
     "Collection",
+    "Frames",
     "Item",
     "Picture",
+    "Stretch",
     "Taken",
     "digest_of",
     "read_file",

@@ -20,11 +20,12 @@ through Pillow.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from io import BytesIO
-from typing import Any, BinaryIO, NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -70,7 +71,18 @@ _UPRIGHT = {
     3: Image.Transpose.ROTATE_270,
 }
 
+STRETCH_S = 2.0
+STRETCH_FRAMES = 24
+STRETCH_PX = 128
+
 Timed = tuple[float, Image.Image]
+
+
+class Stretch(NamedTuple):
+    """Some frames of a clip in a row, to see how it moves."""
+
+    frames: np.ndarray  # (n_frames, height, width, 3) uint8
+    times: tuple[float, ...]  # seconds from the beginning of the clip
 
 
 def is_clip_name(path: str | os.PathLike[str]) -> bool:
@@ -110,20 +122,67 @@ def read_picture_or_clip(
     else:
         container = find_container(source[:_HEAD_BYTES])
     if container is not None:
-        return _read_video(source, container, max_pixels)
+        return _open_video(source, container, max_pixels, lambda video: video.read())
     assert isinstance(source, bytes)
     picture = read_picture(source, max_pixels=max_pixels, at_least_px=at_least_px)
     return _read_gif(source, picture, max_pixels) if source.startswith(b"GIF8") else picture
 
 
+def walk_array(clip: np.ndarray, frames_per_s: float) -> Iterator[tuple[float, "_Later"]]:
+    """Yield the times and frames of a clip in memory, (n_frames, h, w, 3) in uint8."""
+    for t, frame in enumerate(clip):
+        yield round(t / frames_per_s, 6), _Later(shrink_frame, Image.fromarray(frame))
+
+
 def take_frames(clip: np.ndarray, frames_per_s: float) -> Picture:
     """Return the frames by which a clip in memory, (n_frames, h, w, 3) in uint8, is seen."""
-    times = [t / frames_per_s for t in range(len(clip))]
-    images = map(Image.fromarray, clip)
-    later = zip(times, (_Later(shrink_frame, image) for image in images), strict=True)
-    found, _ = _spread(later, clip.shape[1] * clip.shape[2])
+    found, _ = _spread(walk_array(clip, frames_per_s), clip.shape[1] * clip.shape[2])
     frames = make_clip(found, round(len(clip) / frames_per_s, 3))
     return Picture(frames.best, clip.shape[2], clip.shape[1], clip=frames)
+
+
+def read_stretch(
+    source: bytes | str | os.PathLike[str], at_s: float, *, max_pixels: int = MAX_PIXELS
+) -> Stretch | None:
+    """Return up to ``STRETCH_S`` seconds of a clip around a moment; None for a picture.
+
+    Frames are at most ``STRETCH_PX`` large, and as far apart as ``STRETCH_FRAMES`` in that time.
+    The errors are those of :func:`read_picture_or_clip`.
+    """
+    head = source[:_HEAD_BYTES] if isinstance(source, bytes) else _read_head(source)
+    container = find_container(head)
+    if container is not None:
+        return _open_video(
+            source, container, max_pixels, lambda video: choose_stretch(video.play(at_s), at_s)
+        )
+    data = source if isinstance(source, bytes) else read_file(source)
+    if not data.startswith(b"GIF8"):
+        return None
+    check_parts(data)
+    image = open_header(data, max_pixels)
+    if not getattr(image, "is_animated", False):
+        return None
+    with BUDGET.share(BYTES_PER_PIXEL * image.width * image.height):
+        return choose_stretch(_walk_gif(image), at_s)
+
+
+def choose_stretch(frames: Iterable[tuple[float, "_Later"]], at_s: float) -> Stretch | None:
+    """Return the frames of a stretch around a moment; None without any."""
+    start, apart = max(at_s - STRETCH_S / 2, 0.0), STRETCH_S / STRETCH_FRAMES
+    kept: list[np.ndarray] = []
+    times: list[float] = []
+    for time, later in frames:
+        if time > start + STRETCH_S or len(kept) == STRETCH_FRAMES:
+            break
+        if time < start or (times and time < times[-1] + apart - 2e-3):
+            continue
+        image = later()
+        image.thumbnail((STRETCH_PX, STRETCH_PX))
+        if kept and image.size != kept[0].shape[1::-1]:
+            image = image.resize(kept[0].shape[1::-1])
+        kept.append(np.asarray(image))
+        times.append(time)
+    return Stretch(np.stack(kept), tuple(times)) if kept else None
 
 
 def digest_clip(path: str | os.PathLike[str]) -> str:
@@ -219,7 +278,16 @@ def _import_av() -> Any:
     return av
 
 
-def _read_video(source: bytes | str | os.PathLike[str], container: str, max_pixels: int) -> Picture:
+Value = TypeVar("Value")
+
+
+def _open_video(
+    source: bytes | str | os.PathLike[str],
+    container: str,
+    max_pixels: int,
+    read: "Callable[[_Video], Value]",
+) -> Value:
+    """Return what ``read`` makes of an opened video file."""
     av = _import_av()
     try:
         with (
@@ -228,7 +296,7 @@ def _read_video(source: bytes | str | os.PathLike[str], container: str, max_pixe
             else open(source, "rb", opener=open_without_waiting) as file,
             av.open(_Limited(file, MOST_BYTES), format=container) as opened,
         ):
-            return _Video(av, opened, max_pixels).read()
+            return read(_Video(av, opened, max_pixels))
     except UnreadableImageError:
         raise
     except MemoryError:
@@ -272,6 +340,14 @@ class _Video:
         clip = make_clip(found, round(length, 3))
         width, height = self._size
         return Picture(clip.best, width, height, taken=self._read_taken(), clip=clip)
+
+    def play(self, at_s: float) -> "Iterator[tuple[float, _Later]]":
+        """Yield the frames from before a moment on, for a bounded time."""
+        if at_s > SHORT_S:
+            offset = int((self._start + at_s - STRETCH_S / 2) / self._stream.time_base)
+            with suppress(self._av.FFmpegError):
+                self._opened.seek(offset, stream=self._stream)
+        yield from islice(self._decode(), MOST_DECODED)
 
     def _find_length(self) -> float | None:
         """Return the length that the file claims, in seconds; None where it claims none."""

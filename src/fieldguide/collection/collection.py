@@ -20,7 +20,16 @@ from fieldguide._check import check_choice, check_number
 from fieldguide._display import make_card
 from fieldguide.collection.bursts import find_bursts, join_burst
 from fieldguide.collection.captions import Caption, find_captions, read_caption
-from fieldguide.collection.clips import digest_clip, is_clip_name, read_picture_or_clip, take_frames
+from fieldguide.collection.clips import (
+    Stretch,
+    choose_stretch,
+    digest_clip,
+    is_clip_name,
+    read_picture_or_clip,
+    read_stretch,
+    take_frames,
+    walk_array,
+)
 from fieldguide.collection.folder import (
     Sidecar,
     count_types,
@@ -358,6 +367,19 @@ class Collection:
         assert self.folder is not None
         digests = [digest_of(read_file(self.folder / path)) for path in self.items[i].burst]
         return digest_of("".join(digests).encode())
+
+    def stretch(self, i: int, at_s: float) -> Stretch | None:
+        """Return some frames in a row of clip ``i``, around a moment; None for what is no clip."""
+        if self._arrays is not None:
+            array = self._arrays[i]
+            if array.ndim != 4:
+                return None
+            return choose_stretch(walk_array(array, self.frames_per_s), at_s)
+        assert self.folder is not None
+        if self.items[i].burst:
+            return None
+        file = self.folder / self.items[i].path
+        return read_stretch(file, at_s, max_pixels=self.max_pixels)
 
     def taken(self, i: int) -> Taken | None:
         """Return when and where image ``i`` was taken, without decoding it; None for a file that

@@ -6,6 +6,7 @@ from fieldguide.guide.edits.editor import Edits
 from fieldguide.guide.edits.records import Edit
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.measure import Measured
+from fieldguide.guide.movement import Movement, Movements, MovingFrame
 from fieldguide.guide.originals import Original
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.sighting import Sighting
@@ -52,6 +53,9 @@ __all__ = [
     "Kind",
     "KindPair",
     "Measured",
+    "Movement",
+    "Movements",
+    "MovingFrame",
     "NamedKind",
     "Neighbour",
     "Original",

@@ -15,6 +15,7 @@ from fieldguide.guide import (
     annotation,
     found_kinds,
     key,
+    movement,
     register,
     rows,
     specimens,
@@ -45,8 +46,8 @@ class OptionalChapter(Chapter, Protocol):
 
 def list_chapters() -> Sequence[Chapter]:
     """Return all chapters in the order in which they are built."""
-    core = (specimens, rows, annotation, words, trees, found_kinds, key, register, visual_words)
-    return [*core, *map(load_chapter, OPTIONAL)]
+    first = (specimens, rows, annotation, words, trees, found_kinds, key, register)
+    return [*first, visual_words, movement, *map(load_chapter, OPTIONAL)]
 
 
 @cache

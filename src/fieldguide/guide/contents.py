@@ -24,6 +24,7 @@ from fieldguide.guide.finding import Finder
 from fieldguide.guide.found_kinds import are_found
 from fieldguide.guide.key_choice import KEYS
 from fieldguide.guide.models import Models
+from fieldguide.guide.movement import Movements, read_movements
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.originals import Original, find_original, read_original
 from fieldguide.guide.pairs import KindPair, compare_kinds
@@ -181,6 +182,19 @@ class GuideContents:
         except UnsoundError as error:
             raise GuideError(
                 f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
+            ) from None
+
+    @cached_property
+    def movements(self) -> Movements:
+        """What is said of how clips move; empty in a guide with too few clips for that."""
+        path = self.edition / files.MOVEMENT
+        if not path.exists():
+            return Movements({}, 0, 0)
+        try:
+            return read_movements(files.read_json(path))
+        except UnsoundError as error:
+            raise GuideError(
+                f"The movements {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None
 
     @property

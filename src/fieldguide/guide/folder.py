@@ -47,6 +47,7 @@ WORDS = "models/words.json"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"
+MOVEMENT = "models/movement.json"
 # All that a guide of format 1 may have had in its folder besides guide.json and pictures.
 FIRST_FORMAT = (
     *(CATALOGUE, WORDS, VISUAL_WORDS),

@@ -13,6 +13,7 @@ from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
 from fieldguide.site.index import Section
 from fieldguide.site.key_charts import Chart
+from fieldguide.site.movement import ShownMovement
 from fieldguide.site.navigation import Choices, ShownTerm
 from fieldguide.site.pictures import Picture
 from fieldguide.site.tree import Row
@@ -125,6 +126,7 @@ class SpecimenPage:
     words: tuple[tuple[str, float], ...]
     original: str  # address of the image itself; "" where it is not at hand
     frame_size: tuple[int, int]  # of the frames, of a clip
+    movement: ShownMovement | None  # of a clip
     branch: Branch
     path: list[Branch]
     neighbours: list[Picture]

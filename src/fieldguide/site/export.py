@@ -239,7 +239,9 @@ class _Site:
 
 def _used_pictures(guide: "Guide") -> list[str]:
     words = [word.picture for word in guide.visual_words]
-    used: dict[str, None] = dict.fromkeys([*words, *list_chapter_pictures(guide)])
+    used: dict[str, None] = dict.fromkeys(
+        [*words, *guide.movements.list_pictures(), *list_chapter_pictures(guide)]
+    )
     # A kind whose specimens are all excluded has a picture of one until the next build.
     shown = {i for kind in guide.kinds for i in kind.exemplars}
     shown |= set(range(guide.n_specimens)) - guide.overlay.excluded

@@ -65,6 +65,7 @@ from fieldguide.site.index import sections
 from fieldguide.site.key_charts import Chart, draw_costs, draw_reliability
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.lessons import choose_pictures
+from fieldguide.site.movement import show_movement
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen, fit
@@ -331,6 +332,7 @@ class Renderer:
             words=self.guide.words_of(i)[:12],
             original=self._find_original(i),
             frame_size=fit(shown.specimen, KEEP_SMALL_PX),
+            movement=show_movement(self.guide, i, shown.specimen),
             branch=branch,
             path=self._path(branch),
             neighbours=self.pictures(j for j in nearest if 0 <= j != i),

@@ -321,7 +321,8 @@ class _Edition:
         listed = self.guide.specimens(list(range(self.guide.n_specimens)))
         pictures = [address for specimen in listed for address in specimen.pictures]
         words = [word.picture for word in self.guide.visual_words]
-        return frozenset([*pictures, *words, *list_chapter_pictures(self.guide)])
+        moving = self.guide.movements.list_pictures()
+        return frozenset([*pictures, *words, *moving, *list_chapter_pictures(self.guide)])
 
 
 class _Site:

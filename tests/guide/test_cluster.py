@@ -3,6 +3,7 @@
 import time
 from threading import Timer
 
+import numpy as np
 import pytest
 from PIL import Image
 from tests.guide.contents import contents
@@ -16,6 +17,7 @@ from fieldguide.errors import ClusterError
 from fieldguide.guide import Guide
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.shards import MeasureShard, Odd, Shard, check_shared, find_odd
+from fieldguide.select import ConcertSelector, FeatureSums
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 SETTINGS = {
@@ -135,6 +137,18 @@ def test_results_come_back_with_their_numbers(workers):
         assert cluster.map_in_order(str, range(20)) == [str(i) for i in range(20)]
         with pytest.raises(ZeroDivisionError):
             cluster.map_in_order(lambda i: 1 // i, [2, 1, 0])
+
+
+def test_sums_for_a_concert_are_made_in_parts(workers):
+    rng = np.random.default_rng(0)
+    F, index = rng.uniform(size=(90, 6)), np.arange(90) % 3
+    F[np.arange(90), index] += 0.5
+    parts = [(F[i : i + 30], index[i : i + 30]) for i in range(0, 90, 30)]
+    with open_cluster(workers.address) as cluster:
+        sums = cluster.map_in_order(lambda part: FeatureSums(3, 6).add(*part), parts)
+    found = ConcertSelector().fit_sums(sums[0] + sums[1] + sums[2], ["a", "b", "c"])
+    whole = ConcertSelector().fit_sums(FeatureSums(3, 6).add(F, index), ["a", "b", "c"])
+    np.testing.assert_allclose(found.weights_, whole.weights_, atol=1e-8)
 
 
 def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):

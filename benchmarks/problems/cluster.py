@@ -31,7 +31,7 @@ from fieldguide.features.network import Network
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import deal_batches, measure_batch
-from fieldguide.guide.rows import DescribeShard, describe_images
+from fieldguide.guide.rows import DescribeShard, describe_pictures
 from fieldguide.guide.shards import MeasureShard, Shard
 from fieldguide.guide.shelf import Shelf
 
@@ -149,8 +149,9 @@ class Looker:
         for batch in self.batches:
             records = measure_batch(self.collection, batch, self.network, shelf)
             journal.write(records)
-            images = [self.collection.picture(i, at_least_px=1024)[0].image for i in batch]
-            rows = describe_images(self.stack, images, *stack_outputs(records), self.network)
+            pictures = [self.collection.picture(i, at_least_px=1024)[0] for i in batch]
+            said = stack_outputs(records)
+            rows = describe_pictures(self.stack, {}, pictures, *said, self.network)
             kept.write(zip(map(str, batch), rows, strict=True))
 
     def _look_there(self, cluster: Cluster, journal: Journal, shelf: Shelf) -> None:
@@ -163,7 +164,7 @@ class Looker:
                 shelf.put(address, data)
             journal.write(records)
             shards[place] = Shard(parts[place], *stack_outputs(records))
-        for place, rows in cluster.map_as_done(DescribeShard(lens, self.stack), shards):
+        for place, rows in cluster.map_as_done(DescribeShard(lens, self.stack, {}), shards):
             kept.write(zip(map(str, self.batches[place]), rows, strict=True))
 
 

@@ -10,6 +10,8 @@ as much: those of the building machine for a picture say how many workers it can
 """
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -58,7 +60,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         root = Path(place)
         draw(root / "images", n_images, 64 if tiny else SIZE_PX)
         looker = Looker(Collection.from_folder(root / "images"), root)
-        clients = {n: opened.enter_context(start_workers(n)) for n in counts}
+        clients = {n: opened.enter_context(start_workers(n, root)) for n in counts}
         for client in clients.values():
             looker.look(client)
         turns: dict[int, list[Turn]] = {n: [] for n in counts}
@@ -98,24 +100,44 @@ def draw(folder: Path, n: int, size_px: int) -> None:
 
 
 @contextmanager
-def start_workers(n: int) -> Iterator[Any]:
-    """Give a client of ``n`` workers; None for none."""
+def start_workers(n: int, folder: Path) -> Iterator[Any]:
+    """Give a client of ``n`` workers, their scheduler in a process of its own; None for none."""
     if not n:
         yield None
         return
     from distributed import Client, LocalCluster
 
-    with (
-        LocalCluster(
-            n_workers=n,
-            threads_per_worker=1,
-            processes=measures.OWN_PROCESS,
-            dashboard_address="127.0.0.1:0",
-            **{"host": "127.0.0.1", "protocol": "tcp"},
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with ExitStack() as opened:
+        if measures.OWN_PROCESS:
+            file = folder / f"scheduler-{n}.json"
+            opened.enter_context(_run("scheduler", file, "--port", "0"))
+            while not file.exists():
+                time.sleep(0.1)
+            for k in range(n):
+                place = ("--local-directory", str(folder / f"worker-{n}-{k}"))
+                opened.enter_context(_run("worker", file, "--nthreads", "1", "--no-nanny", *place))
+            given: dict[str, Any] = {"scheduler_file": str(file)}
+        else:
+            own = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}
+            threads = LocalCluster(n_workers=n, threads_per_worker=1, processes=False, **own)
+            given = {"address": opened.enter_context(threads)}
+        client = opened.enter_context(Client(**given, set_as_default=False))
+        client.wait_for_workers(n)
         yield client
+
+
+@contextmanager
+def _run(what: str, file: Path, *options: str) -> Iterator[None]:
+    """Run a scheduler or a worker."""
+    command = [sys.executable, "-m", "dask", what, "--scheduler-file", str(file)]
+    quiet = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
+    command += ["--host", "127.0.0.1", "--no-dashboard", *options]
+    process = subprocess.Popen(command, env=os.environ | quiet)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 class Looker:

@@ -151,15 +151,17 @@ class Cluster:
         """
         from distributed import KilledWorker
 
+        patience_s = _LOOK_EVERY_S
         while True:
             if future.status in ("cancelled", "lost"):
                 raise self._say_lost(None)
             try:
-                return future.result(timeout=_LOOK_EVERY_S)
+                return future.result(timeout=patience_s)
             except TimeoutError:
                 if future.status == "error":  # of the work itself
                     raise
                 self._look()
+                patience_s *= 2  # a large result is fetched from its beginning each time
             except KilledWorker as error:
                 raise self._say_killed(error) from None
             except ImportError as error:

@@ -1,5 +1,6 @@
 """A guide that is measured by workers of a scheduler, some of which die."""
 
+import os
 import time
 from threading import Timer
 
@@ -151,21 +152,21 @@ def test_sums_for_a_concert_are_made_in_parts(workers):
     np.testing.assert_allclose(found.weights_, whole.weights_, atol=1e-8)
 
 
-def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
-    alone = Workers(tmp_path)
-    waited = []
-
-    def stop():
-        waited.append(alone.stop())
-
+def test_work_that_kills_and_a_scheduler_that_goes_away_are_one_sentence(tmp_path):
+    alone = Workers(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    alone.start()
     try:
+        alone.wait()
         with open_cluster(alone.address) as cluster:
-            cluster.waiting = stop
+            with pytest.raises(ClusterError, match=r"cannot run .* \(No module named 'nowhere'\)"):
+                cluster.map_in_order(__import__, ["nowhere"])
+            with pytest.raises(ClusterError, match=r"died again and again .*more memory"):
+                cluster.map_in_order(os._exit, [1])
+            cluster.waiting = alone.stop  # there is no worker any more
             with pytest.raises(ClusterError, match=r"went away.*goes on where this one stopped"):
                 cluster.map_in_order(str, range(3))
     finally:
         alone.stop()
-    assert waited
 
 
 def test_where_there_is_no_scheduler_it_is_said_at_once(folder, tmp_path, monkeypatch):

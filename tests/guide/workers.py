@@ -14,7 +14,8 @@ QUIET = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 class Workers:
     """A scheduler at ``address``, and the workers that were started and not killed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.env = os.environ | QUIET | settings
         self.folder = folder
         self.file = folder / "scheduler.json"
         self._all = [self._run("scheduler", "--port", "0", "--scheduler-file", self.file)]
@@ -70,7 +71,7 @@ class Workers:
         with open(self.folder / "log", "a") as log:
             return subprocess.Popen(
                 [*COMMAND, what, "--host", "127.0.0.1", "--no-dashboard", *map(str, options)],
-                env=os.environ | QUIET,
+                env=self.env,
                 stdout=log,
                 stderr=log,
             )

@@ -8,6 +8,7 @@ import tarfile
 import numpy as np
 import pytest
 from PIL import Image
+from tests.clips import draw_blob_clip, write_clip, write_gif
 
 from fieldguide.collection import Collection
 from fieldguide.collection.images import MAX_FILE_BYTES
@@ -171,3 +172,21 @@ def test_shards_on_a_disk_are_read_by_their_address(blobs, tmp_path):
     before = found.items[0].stamp
     os.utime(tmp_path / "shard.tar", (1, 1))
     assert Collection.from_folder(f"file://{tmp_path}").items[0].stamp != before
+
+
+def test_clips_at_an_address_are_those_of_a_folder(store, tmp_path):
+    write_clip(tmp_path / "a.mp4", draw_blob_clip("disc", 0, 12))
+    write_gif(tmp_path / "b.gif", draw_blob_clip("square", 0, 12))
+    for path in tmp_path.iterdir():
+        store.pipe(f"/clips/{path.name}", path.read_bytes())
+    near, far = Collection.from_folder(tmp_path), Collection.from_folder("memory://clips")
+    assert [item.path for item in far.items] == ["a.mp4", "b.gif"]
+    for i in range(2):
+        (one, _), (other, _) = near.picture(i), far.picture(i)
+        assert one.clip.seconds == other.clip.seconds
+        assert all(np.array_equal(*pair) for pair in zip(one.images, other.images, strict=True))
+        mine, theirs = near.stretch(i, 0.5), far.stretch(i, 0.5)
+        assert mine.times == theirs.times
+        assert np.array_equal(mine.frames, theirs.frames)
+    with pytest.raises(CollectionError, match="Bursts are found in a folder"):
+        Collection.from_folder("memory://clips", bursts=True)

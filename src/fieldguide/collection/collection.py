@@ -178,8 +178,7 @@ class Collection:
 
             if bursts:
                 raise CollectionError(
-                    f"Bursts are looked for in folders, and {folder!r} is an address; leave "
-                    "`bursts` out."
+                    f"Bursts are found in a folder, not at an address ({folder!r}); build without."
                 )
             return list_address(folder, kinds=kinds, sidecar=sidecar, max_pixels=max_pixels)
         root = Path(folder)

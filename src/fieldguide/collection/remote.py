@@ -27,7 +27,12 @@ from fieldguide.collection.captions import (
     find_captions,
     parse_caption,
 )
-from fieldguide.collection.clips import is_clip_name, read_picture_or_clip
+from fieldguide.collection.clips import (
+    Stretch,
+    is_clip_name,
+    read_picture_or_clip,
+    read_stretch,
+)
 from fieldguide.collection.collection import Collection, Item, digest_of
 from fieldguide.collection.folder import (
     count_types,
@@ -86,6 +91,10 @@ class RemoteCollection(Collection):
         data = self._fetch(i)
         picture = read_picture_or_clip(data, max_pixels=self.max_pixels, at_least_px=at_least_px)
         return picture, digest_of(data)
+
+    def stretch(self, i: int, at_s: float) -> Stretch | None:
+        """Fetch clip ``i`` and return some frames in a row, around a moment."""
+        return read_stretch(self._fetch(i), at_s, max_pixels=self.max_pixels)
 
     def taken(self, i: int) -> Taken | None:
         """Return when and where image ``i`` was taken; None where it cannot be fetched, and for a

@@ -226,3 +226,61 @@ def save_bioclip(folder: Path, config: dict | None = BIOCLIP) -> Path:
     outputs = {"embedding": ["batch", 8]}
     name = "open_clip_config.json"
     return to.save(folder / "bioclip_visual.onnx", inputs, outputs, config, name)
+
+
+def save_text_tower(folder: Path, config: str = "clip", *, longest: int | None = None) -> Path:
+    """A text tower, and the tokenizer beside it: the mean of the tokens' rows, and a projection.
+
+    As CLIP's it takes a mask and texts of any length; as SigLIP's it takes no mask, and texts are
+    filled up to one length.
+    """
+    to = Exported(2)
+    rows = to.add("Gather", [to.constant(50, 12), "input_ids"])
+    inputs = {"input_ids": (TensorProto.INT64, ["text", longest or "length"])}
+    if config == "clip":
+        inputs["attention_mask"] = inputs["input_ids"]
+        mask = to.add("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        mask = to.add("Unsqueeze", [mask, to.put(np.array([2]))])
+        total = to.add(
+            "ReduceSum", [to.add("Mul", [rows, mask]), to.put(np.array([1]))], keepdims=0
+        )
+        count = to.add("ReduceSum", [mask, to.put(np.array([1]))], keepdims=0)
+        mean, output = to.add("Div", [total, count]), "text_embeds"
+    else:
+        mean, output = to.add("ReduceMean", [rows], axes=[1], keepdims=0), "pooler_output"
+    to.add("Identity", [rows], "last_hidden_state")
+    to.add("MatMul", [to.add("Tanh", [mean]), to.constant(12, 8)], output)
+    outputs = {"last_hidden_state": ["text", "length", 12], output: ["text", 8]}
+    path = to.save(folder / "onnx" / "text_model.onnx", inputs, outputs)
+    words = ["<unk>", "<end>", "a", "photo", "of", "heron", "lamp", "Reiher", "サギ", "tall"]
+    tokenizer = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "<end>", "type_id": 0}},
+            ],
+            "pair": [],
+            "special_tokens": {"<end>": {"id": "<end>", "ids": [1], "tokens": ["<end>"]}},
+        },
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: k for k, word in enumerate(words)},
+            "unk_token": "<unk>",
+        },
+    }
+    told = {
+        "tokenizer.json": tokenizer,
+        "tokenizer_config.json": {"pad_token": "<end>"},
+        "config.json": {"model_type": config, "text_config": {"max_position_embeddings": 6}},
+    }
+    for name, content in told.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return path

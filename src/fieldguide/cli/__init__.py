@@ -28,6 +28,7 @@ from fieldguide.cli import (
     serve,
     teach,
     watch,
+    words,
 )
 from fieldguide.terminal.arguments import describe_fault, say_warning
 from fieldguide.terminal.console import complain, drop_unsaid, prepare_streams, say
@@ -120,7 +121,7 @@ app.command(context_settings={"ignore_unknown_options": True})(find.find)  # "-r
 for _command in (plot.plot, serve.serve, identify.identify, compare.compare):
     app.command()(_command)
 app.command(cls=teach.TeachCommand)(teach.teach)
-for _command in (edit.edit, export.export, watch.watch, bench.bench):
+for _command in (edit.edit, export.export, words.words, watch.watch, bench.bench):
     app.command()(_command)
 for _name in OPTIONAL:
     app.command()(import_module(f"fieldguide.chapters.{_name}.command").COMMAND)

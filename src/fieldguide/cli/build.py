@@ -152,6 +152,14 @@ def build(
         ),
     ] = True,
     embedder: Embedder = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of 'fieldguide words': the words that pictures are told in, by an "
+            "embedder whose pictures and texts meet.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
     device: Annotated[
@@ -214,6 +222,7 @@ def build(
             marks=marks,
             places=places,
             embedder=embedder,
+            vocabulary=vocabulary,
             seed=seed,
             n_jobs=jobs,
             device=device,

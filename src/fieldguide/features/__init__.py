@@ -47,7 +47,9 @@ from fieldguide.features.subject_words import (
     score_subject,
     see_subject,
 )
-from fieldguide.features.words import TAUGHT, AttributeMatrix, WordModel
+from fieldguide.features.text_tower import TextTower
+from fieldguide.features.text_vocabulary import TextVocabulary
+from fieldguide.features.words import TAUGHT, VOCABULARY, AttributeMatrix, WordModel
 from fieldguide.features.words_plate import draw_words_plate, pick_words
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "SUBJECT_NAMES",
     "SURROUNDING_NAMES",
     "TAUGHT",
+    "VOCABULARY",
     "AttributeMatrix",
     "BagOfWords",
     "ClassifierPool",
@@ -79,6 +82,8 @@ __all__ = [
     "Subject",
     "SubjectFinder",
     "SubjectMap",
+    "TextTower",
+    "TextVocabulary",
     "WordModel",
     "around_maps",
     "dense_sift",

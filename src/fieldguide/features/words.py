@@ -1,6 +1,6 @@
 """Words for any folder: one named attribute matrix from what is known of each image.
 
-Columns come from nine sources, in this order:
+Columns come from ten sources, in this order:
 
 ============ =================================================================================
 annotation   the owner's attribute columns with values in [0, 1]
@@ -8,6 +8,7 @@ taught       words that the owner taught by a few specimens, with scores in [0, 
 keyword      the owner's keywords and captions, in the owner's words
 folder       words in the names of the folders around the kind: "2019", "river"
 kind         what the names of several kinds share: "Cape May Warbler" is a warbler
+vocabulary   words of the owner's list, from a network whose pictures and texts meet
 network      words of the vocabulary, from the class probabilities of an ImageNet network
 subject      what is seen of the subject: mostly red, with white, yellow below
 surroundings what is seen around it: on green
@@ -50,8 +51,8 @@ from fieldguide.features.word_support import N_NEAR, find_supported, pool_chance
 
 MEASURED = ("network", "subject", "surroundings", "picture")
 AROUND = ("surroundings", "picture")
-TAUGHT = "taught"
-SOURCES = ("annotation", TAUGHT, *OWN_SOURCES, *MEASURED)
+TAUGHT, VOCABULARY = "taught", "vocabulary"
+SOURCES = ("annotation", TAUGHT, *OWN_SOURCES, VOCABULARY, *MEASURED)
 _COLOURED = ("mostly ", "some ")  # words on the colours of the whole picture
 _FORMAT = 2
 COMMON = 0.9  # share of the images that show a word of the whole collection
@@ -144,6 +145,7 @@ class WordModel:
         annotated: np.ndarray | None = None,
         annotated_names: Sequence[str] | None = None,
         taught: Mapping[str, np.ndarray] | None = None,
+        vocabulary: tuple[Sequence[str], np.ndarray] | None = None,
         corrected: Mapping[int, Mapping[str, bool]] | None = None,
     ) -> AttributeMatrix:
         """Choose the words of a collection and return its attribute matrix.
@@ -170,6 +172,8 @@ class WordModel:
         annotated_names : sequence of A names
         taught : mapping of str to array of shape (n,), optional
             How far each image shows the words that its owner taught, in [0, 1].
+        vocabulary : (names of V words, scores of shape (n, V)), optional
+            Of a list of the owner's; the network's own words are then left out.
         corrected : mapping of int to (mapping of str to bool), optional
             What the owner has said of single images since: which words an image shows and which it
             does not, whatever the other sources say.
@@ -188,7 +192,9 @@ class WordModel:
             kind_words=self.kind_words,
             least=self._least_images(n),
         )
-        if probabilities is not None:
+        if vocabulary is not None:
+            parts += [*own, (VOCABULARY, *vocabulary)]
+        elif probabilities is not None:
             near = np.empty((n, 0), dtype=np.int64) if near is None else near
             scores = score_words(pool_chances(word_chances(probabilities), near, kinds))
             scores[:, ~find_supported(scores, kinds)] = 0

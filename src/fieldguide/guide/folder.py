@@ -9,6 +9,7 @@
         features/*.npy      embedding, logits, properties, attributes, rows: a row per specimen
         models/             key.safetensors + key.json, words.json, stack.safetensors + stack.json,
                             annotation.safetensors + annotation.json, visual_words.json,
+                            vocabulary.safetensors + vocabulary.json,
                             owner.safetensors + owner.json, of an attention tree
                             key_plan.safetensors + key_plan.json,
                             familiarity.safetensors + familiarity.json,
@@ -44,6 +45,7 @@ KEY_PLAN = "models/key_plan"
 FAMILIARITY = "models/familiarity"
 OWNER = "models/owner"
 WORDS = "models/words.json"
+TEXTS = "models/vocabulary"
 STACK = "models/stack"
 ANNOTATION = "models/annotation"
 VISUAL_WORDS = "models/visual_words.json"

@@ -96,6 +96,7 @@ class Guide(GuideContents):
         tree: str = "auto",
         marks: bool = True,
         places: bool = True,
+        vocabulary: str | os.PathLike[str] | None = None,
         n_jobs: int = -1,
         device: str = "cpu",
         client: Any = None,
@@ -146,6 +147,10 @@ class Guide(GuideContents):
         places : bool
             Find what the key decides by on a few exemplars of each kind, for its plate; without, a
             build is quicker, and the guide cannot locate what decides on new images.
+        vocabulary : path, optional
+            A file of ``fieldguide words``: the words that pictures are told in, with an
+            ``embedder`` whose pictures and texts meet. By default ``vocabulary.safetensors``
+            beside the ONNX file, if it is there.
         n_jobs : int, optional
             Threads; -1 is all cores. The guide does not depend on it.
         device : {"cpu", "auto", "cuda"}
@@ -176,6 +181,7 @@ class Guide(GuideContents):
             tree=tree,
             marks=marks,
             places=places,
+            vocabulary=None if vocabulary is None else os.fspath(vocabulary),
         )
         build_guide(collection, Path(out), settings, progress or (lambda *_: None), client)
         guide = cls(out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
-from fieldguide.features import MAP_SIZE, FeatureStack, WordModel
+from fieldguide.features import MAP_SIZE, FeatureStack, TextVocabulary, WordModel
 from fieldguide.features.network import (
     Embedder,
     Network,
@@ -25,7 +25,7 @@ from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
 from fieldguide.guide.rows import SAID, count_columns, open_rows, open_stack
 from fieldguide.guide.teaching import TaughtWord, learn_word
-from fieldguide.guide.words import open_words
+from fieldguide.guide.words import open_texts, open_words
 
 Value = TypeVar("Value")
 
@@ -179,6 +179,15 @@ class Models:
     def attributes(self) -> np.ndarray:
         """How far each specimen shows each word, (n_specimens, n_words)."""
         return self._read("attributes", self._about.get("n_words"))
+
+    @cached_property
+    def vocabulary(self) -> TextVocabulary | None:
+        """The list of words that pictures are told in; None where it is the network's own."""
+        return open_texts(self._folder)
+
+    def embeddings(self, ids: np.ndarray) -> np.ndarray:
+        """Return what the network's first look gave of some specimens, (len(ids), dim)."""
+        return np.asarray(self._read("embedding")[ids])
 
     @cached_property
     def word_model(self) -> WordModel:

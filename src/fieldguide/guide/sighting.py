@@ -16,6 +16,7 @@ from scipy.special import softmax
 from fieldguide.collection import Picture, read_picture_or_clip, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features import (
+    VOCABULARY,
     Looks,
     SeenSubject,
     Subject,
@@ -193,8 +194,14 @@ class Sighting:
         borrowed = models.attributes[self.nearest].mean(axis=0)
         is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
         scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
+        place = {name: j for j, name in enumerate(measured.names)}
+        if models.vocabulary is not None:
+            own = self.see("whole")[0].embedding
+            told = models.vocabulary.tell_new(own, models.embeddings(self.nearest))
+            for name, source in zip(measured.names, measured.sources, strict=True):
+                if source == VOCABULARY:
+                    scores[place[name]] = told.get(name, 0.0)
         if models.annotation is not None:
-            place = {name: j for j, name in enumerate(measured.names)}
             detected = models.annotation.detect(self.row)[0]
             for name, score in zip(models.annotation.names, detected, strict=True):
                 if name in place:

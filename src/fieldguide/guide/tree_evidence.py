@@ -24,7 +24,7 @@ from fieldguide.features.properties import FORMAT_NAMES
 
 WRITTEN = ("annotation", "keyword")  # for each picture
 OWN = (*WRITTEN, "folder", "kind")
-MEASURED = ("taught", "network", "subject")
+MEASURED = ("taught", "vocabulary", "network", "subject")
 MANY_OWN_WORDS = 20
 ASIDE = ("of one colour", "two-coloured", "large in the picture")  # true, but of many things
 _PRIOR = 2.0  # specimens with the rate of the whole collection, that every kind is given

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from fieldguide.errors import GuideError
-from fieldguide.features import AttributeMatrix, WordModel
+from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
@@ -38,7 +38,10 @@ def build(work: Workspace) -> None:
     X = work.built[rows.NAME].X
     near = find_near(X, WordModel.N_NEAR, work.seed)
     model = WordModel()
-    logits = read_said(work)
+    logits, vocabulary, told = read_said(work), find_words(work), None
+    if vocabulary is not None:
+        told = vocabulary.tell(np.asarray(table.features["embedding"]), near, table.kinds)
+        files.write_model(work.draft, files.TEXTS, *vocabulary.to_state())
     words: AttributeMatrix = model.fit_transform(
         None if logits is None else softmax(logits, axis=1),
         np.asarray(table.features["properties"]),
@@ -57,6 +60,7 @@ def build(work: Workspace) -> None:
             for word, lesson in table.hand.lessons.items()
             if min(map(len, lesson)) >= LEAST
         },
+        vocabulary=told,
         corrected=table.hand.words,
     )
     work.built[NAME] = Words(words, near, model)
@@ -64,6 +68,17 @@ def build(work: Workspace) -> None:
     work.info["common_words"] = list(model.common_)
     np.save(work.draft.new(files.feature_file("attributes")), np.nan_to_num(words.scores))
     files.write_record(work.draft, files.WORDS, model.to_dict())
+
+
+def find_words(work: Workspace) -> TextVocabulary | None:
+    """Return the list of words that pictures are told in: the one that was asked for, the one of
+    the guide that is added to, or the one beside the network; None where there is none."""
+    asked, earlier = work.settings.vocabulary, work.earlier.folder
+    if asked is not None:
+        return TextVocabulary.open(Path(asked))
+    if work.settings.adds_to is not None:
+        return None if earlier is None else open_texts(earlier)
+    return TextVocabulary.find(work.settings.embedder)
 
 
 def read_said(work: Workspace) -> np.ndarray | None:
@@ -86,6 +101,13 @@ def find_near(X: np.ndarray, n_near: int, seed: int) -> np.ndarray:
         pool = np.sort(np.random.default_rng(seed).permutation(n)[:_EXACT])
     with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
         return find_nearest(X, np.arange(n), min(n_near, n - 1, _EXACT - 1), pool)
+
+
+def open_texts(edition: Path) -> TextVocabulary | None:
+    """Return the list of words that a guide's pictures are told in; None where there is none."""
+    if not (edition / f"{files.TEXTS}.safetensors").exists():
+        return None
+    return files.read_model(edition, files.TEXTS, "vocabulary", TextVocabulary.from_state)
 
 
 def open_words(edition: Path) -> WordModel:

@@ -40,6 +40,7 @@ class Settings:
     tree: str = "auto"
     marks: bool = True
     places: bool = True
+    vocabulary: str | None = None  # the file with a list of words, as a text tower reads them
     recipe: str | None = None  # of the demonstration: which code drew it
     adds_to: int | None = None  # the edition that new specimens are added to; see adding.py
 

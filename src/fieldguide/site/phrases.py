@@ -33,6 +33,7 @@ SOURCES = {
     "folder": "Names of folders",
     "kind": "Names of kinds",
     "subject": "About the subject",
+    "vocabulary": "Seen by the network, in words of the owner’s",
     "network": "Seen by the network",
     "surroundings": "About the surroundings",
     "picture": "About the picture",

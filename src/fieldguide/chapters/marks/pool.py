@@ -42,6 +42,7 @@ _SOURCE_OF = {
     "annotation": OWNER,
     "keyword": OWNER,
     "network": NETWORK,
+    "vocabulary": NETWORK,
     "subject": SUBJECT,
     "surroundings": SURROUNDINGS,
     "picture": PICTURE,

@@ -52,6 +52,14 @@ def test_a_tower_of_one_length_gets_texts_of_that_length(tmp_path):
     np.testing.assert_allclose(rows, [refer(path, [5], 4), cut], atol=1e-4)
 
 
+def test_texts_of_siglip_have_no_capitals_and_no_punctuation(tmp_path):
+    path = save_text_tower(tmp_path, "siglip")
+    told = {"pad_token": {"content": "<end>"}, "tokenizer_class": "SiglipTokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(told))
+    rows = TextTower(path).read_words(["Heron"], ["A photo of  {}."])
+    np.testing.assert_allclose(rows, [refer(path, [2, 3, 4, 5], 6)], atol=1e-4)
+
+
 def test_several_templates_are_the_mean_of_each(tmp_path):
     path = save_text_tower(tmp_path)
     rows = TextTower(path).read_words(["lamp"], ["{}", "a photo of a {}"])

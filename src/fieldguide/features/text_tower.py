@@ -3,13 +3,15 @@
     text_model.onnx          takes ``input_ids`` (n, length) and perhaps ``attention_mask``
     tokenizer.json           as the package tokenizers writes it (extra ``text``)
     config.json              of transformers, if there is one: SigLIP pads each text to one length
-    tokenizer_config.json    the token to pad with, and the longest text
+    tokenizer_config.json    the token to pad with, and whether texts are SigLIP's: without
+                             capitals and punctuation, which its tokenizer.json does not say
 
 They lie in the folder of the ONNX file, or in the one around it where that is called ``onnx``. The
 row of a text is the output ``text_embeds`` or ``pooler_output``, or the only one of two axes.
 """
 
 import json
+import string
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ _INPUTS = ("input_ids", "attention_mask")
 _MOST_BYTES = 100_000_000  # of tokenizer.json, which holds up to 256,000 tokens
 _LONGEST = 77  # tokens, where nothing says how many
 _LONGEST_SIGLIP = 64
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class TextTower:
@@ -57,7 +60,7 @@ class TextTower:
         """Return the row of each text, (n, d) float32."""
         rows = []
         for text in texts:  # one by one: a text alone needs no other's padding
-            found = self._tokenizer.encode(text)
+            found = self._tokenizer.encode(_tidy(text) if self._is_tidied else text)
             ids, mask = list(found.ids), list(found.attention_mask)
             n_missing = (self._length or len(ids)) - len(ids)
             feed = {
@@ -141,6 +144,7 @@ class TextTower:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length=longest)
         self._length = longest if is_siglip or isinstance(fixed, int) else None
+        self._is_tidied = str(own.get("tokenizer_class", "")).startswith("SiglipTokenizer")
         pad = own.get("pad_token")
         name = pad.get("content") if isinstance(pad, dict) else pad
         number = self._tokenizer.token_to_id(name) if isinstance(name, str) else None
@@ -170,3 +174,12 @@ class TextTower:
                 "there."
             ) from None
         return plain if isinstance(plain, dict) else {}
+
+
+def _tidy(text: str) -> str:
+    """Write a text as SigLIP's tokenizer does before it looks for tokens.
+
+    >>> _tidy("A photo of a  Heron.")
+    'a photo of a heron'
+    """
+    return " ".join(text.lower().translate(_NO_PUNCTUATION).split())

@@ -45,6 +45,7 @@ PROBLEMS = (
     "added_kinds",
     "added_guide",
     "thousand_kinds",
+    "other_libraries",
     "attribute_tree",
     "attribute_detectors",
     "attribute_tree_detectors",

@@ -13,21 +13,25 @@ TRIED_NUMBA = ("0.68",)
 
 
 @overload
-def jit(function: Callable[..., Any], *, is_light: bool = ...) -> Any: ...
+def jit(function: Callable[..., Any], *, is_light: bool = ..., counted: bool = ...) -> Any: ...
 
 
 @overload
-def jit(*, is_light: bool = ...) -> Callable[[Callable[..., Any]], Any]: ...
+def jit(*, is_light: bool = ..., counted: bool = ...) -> Callable[[Callable[..., Any]], Any]: ...
 
 
-def jit(function: Callable[..., Any] | None = None, *, is_light: bool = False) -> Any:
+def jit(
+    function: Callable[..., Any] | None = None, *, is_light: bool = False, counted: bool = True
+) -> Any:
     """Compile ``function`` on first use, without the GIL, cached on disk where that is possible.
 
     ``is_light``: in plain Python a row of it takes milliseconds; see :func:`light_loops_plain`.
+    ``counted``: references to arrays are; without that, a function that makes and returns none is
+    compiled sooner.
     """
     if function is None:
-        return partial(jit, is_light=is_light)
-    return CompiledFunction(function, _load_outer, is_light=is_light)
+        return partial(jit, is_light=is_light, counted=counted)
+    return CompiledFunction(function, partial(_load_outer, counted=counted), is_light=is_light)
 
 
 @overload
@@ -126,8 +130,8 @@ class _InnerFunction(CompiledFunction):
         return self._plain(*args, **kws)
 
 
-def _load_outer(function: Callable[..., Any]) -> Any:
-    return _load_compiler().compile_outer(function)
+def _load_outer(function: Callable[..., Any], counted: bool) -> Any:
+    return _load_compiler().compile_outer(function, counted=counted)
 
 
 def _load_inner(function: Callable[..., Any], **options: Any) -> Any:

@@ -14,8 +14,8 @@ from numba.extending import typeof_impl
 _njit: Any = numba.njit
 
 
-def compile_outer(function: Callable[..., Any]) -> Any:
-    """Return numba's function, kept on disk where that is possible."""
+def compile_outer(function: Callable[..., Any], *, counted: bool = True) -> Any:
+    """Return numba's function, kept on disk where that is possible; references are counted."""
     compiled = _njit(nogil=True)(function)
     # There is no folder for it, or NUMBA_DISABLE_JIT left the function as it is.
     with suppress(RuntimeError, AttributeError):

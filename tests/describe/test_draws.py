@@ -18,6 +18,7 @@ from fieldguide.describe._node_parameters import (
 )
 from fieldguide.describe._node_proposals import (
     log_beta_at,
+    make_room,
     propose_node,
     rough_log,
     sum_children,
@@ -175,10 +176,10 @@ def test_proposals_for_a_node_have_the_density_that_they_state(words, kind, n_ch
     nodes.theta[:, 0] = (0.2, 0.4, 0.6) if kind == ATTRIBUTE else (-1.0, -0.5, 0.3)
     fill_scores(nodes, columns, 0)
     children = np.arange(1, 1 + n_children)
-    given = (
-        *(columns, shape, nodes.theta[0], n_children, sum_children(columns, nodes, children)),
-        *(nodes.quiet[:1].copy(), np.array([[n1]]), np.array([[n0]])),
-    )
+    room = make_room(0, 1, 1, shape[0].shape[1])
+    sum_children(columns, nodes, children, n_children, room.sums)
+    room.rest[0], room.n1[0], room.n0[0] = nodes.quiet[0], n1, n0
+    given = (columns, shape, room, nodes.theta[0], n_children, 1)
     theta = np.empty(1)
     draws, stated = [], []
     for _ in range(4000):
@@ -208,7 +209,6 @@ def test_proposals_for_a_node_have_the_density_that_they_state(words, kind, n_ch
 def test_a_parameter_out_of_reach_cannot_have_been_proposed(words):
     columns = Columns(BERNOULLI, 0.0, 9, np.zeros(1), np.full(1, 0.5), np.ones(3))
     shape = (np.zeros((1, 1)), 0.0, 1.0, 1.0)
-    nothing = np.zeros((0, 1))
-    given = (columns, shape, np.zeros(1), 0, np.zeros((2, 1)), nothing, nothing, nothing)
+    given = (columns, shape, make_room(0, 1, 1, 1), np.zeros(1), 0, 0)
     assert propose_node(words, *given, np.array([12.5]), True) == -np.inf
     assert propose_node(words, *given, np.array([11.5]), True) > -np.inf

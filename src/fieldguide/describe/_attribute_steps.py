@@ -11,7 +11,7 @@ from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
-@jit
+@jit(counted=False)
 def log_beta_line(table, log_c_low, step, c, line):
     """Interpolate the table of log B(x, c) in log c; table (n_c, n_x), line (n_x,) is written."""
     at = (math.log(c) - log_c_low) / step
@@ -23,7 +23,7 @@ def log_beta_line(table, log_c_low, step, c, line):
         )
 
 
-@inner_jit
+@inner_jit(counted=False)
 def cubic_weights(f):
     """Return the weights of the values at -1, 0, 1, 2 for Lagrange's cubic at f."""
     return (
@@ -34,7 +34,7 @@ def cubic_weights(f):
     )
 
 
-@jit
+@jit(counted=False)
 def interpolate(line, at):
     """Return the cubic through the four values of ``line`` around place ``at``."""
     i = min(max(int(at), 1), len(line) - 3)
@@ -42,7 +42,7 @@ def interpolate(line, at):
     return w0 * line[i - 1] + w1 * line[i] + w2 * line[i + 1] + w3 * line[i + 2]
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
     """Add to ``total`` the log-likelihood of the rows of m nodes below one whose theta is tried.
 
@@ -64,35 +64,34 @@ def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
     return total
 
 
-@jit
+@jit(counted=False)
 def draw_thetas(
-    words, parent, size, theta, noise, spread, root, n1, n0, table, log_c_low, c_step, x_edge
-):
+    words, parent, n_children, size, theta, noise, spread, root, n1, n0,
+    table, log_c_low, c_step, x_edge, line, room, below,
+):  # fmt: skip
     """Draw theta up the tree, then down, by slice sampling of its logit on [-x_edge, x_edge].
 
-    theta, n1, n0 (n_attributes, n_nodes), nodes in pre-order; root (2,) is the root's a, b.
+    theta, n1, n0 (n_attributes, n_nodes), nodes in pre-order; root (2,) is the root's a, b;
+    line (n_x,), room (9, n_nodes) and below (n_nodes,) are room to work in.
     Logarithms are the cost: those of the present state are kept, so that only trials need any.
     """
     n_attributes, n_nodes = theta.shape
-    line = np.empty(table.shape[1])
     per_step = (table.shape[1] - 1) / (2.0 * x_edge)
-    n_children = count_children(parent)
-    log_t = np.empty(n_nodes)
-    log_r = np.empty(n_nodes)  # of 1 - theta
-    s1 = np.empty(n_nodes)  # over the children: sum of log theta
-    s2 = np.empty(n_nodes)  # and of log(1 - theta)
-    quiet = np.empty(n_nodes)  # product of 1 - theta over the path
-    term = np.empty(n_nodes)  # log-likelihood of the rows of a node
-    path = np.empty(n_nodes)
-    below = np.empty(n_nodes, dtype=np.int64)
-    rest = np.empty(n_nodes)
-    trial = np.empty(n_nodes)
+    log_t = room[0]
+    log_r = room[1]  # of 1 - theta
+    s1 = room[2]  # over the children: sum of log theta
+    s2 = room[3]  # and of log(1 - theta)
+    quiet = room[4]  # product of 1 - theta over the path
+    term = room[5]  # log-likelihood of the rows of a node
+    path = room[6]
+    rest = room[7]
+    trial = room[8]
     for d in range(n_attributes):
         c = spread[d]
         certain = 1.0 - 2.0 * noise[d]
         log_beta_line(table, log_c_low, c_step, c, line)
-        s1[:] = 0.0
-        s2[:] = 0.0
+        for k in range(n_nodes):
+            s1[k] = s2[k] = 0.0
         for k in range(n_nodes):
             log_t[k] = math.log(theta[d, k])
             log_r[k] = math.log(1.0 - theta[d, k])
@@ -157,7 +156,7 @@ def draw_thetas(
             quiet[k] = path[k] * (1.0 - theta[d, k])
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_noise(omega, prior, quiet, n1, n0):
     """Return the log-density of logit omega."""
     total = prior[0] * math.log(omega) + prior[1] * math.log(1.0 - omega)
@@ -170,7 +169,7 @@ def log_noise(omega, prior, quiet, n1, n0):
     return total
 
 
-@jit
+@jit(counted=False)
 def draw_noise(words, noise, prior, x_most, quiet, n1, n0):
     """Draw the chance of a flip of each attribute, the flips themselves summed out.
 
@@ -197,22 +196,13 @@ def draw_noise(words, noise, prior, x_most, quiet, n1, n0):
                 high = x
 
 
-@inner_jit
+@inner_jit(counted=False)
 def logistic(x):
     """Return 1 / (1 + exp(-x))."""
     return 1.0 / (1.0 + math.exp(-x))
 
 
-@inner_jit
-def count_children(parent):
-    """Return the number of children of each node."""
-    n_children = np.zeros(len(parent), dtype=np.int64)
-    for k in range(1, len(parent)):
-        n_children[parent[k]] += 1
-    return n_children
-
-
-@inner_jit
+@inner_jit(counted=False)
 def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
     """Return the factor of c in the log-density of one attribute's theta (n_nodes,), root apart.
 
@@ -229,7 +219,7 @@ def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
     return total
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_normalizers(c, table, log_c_low, c_step, n_children, place):
     """Return the sum of log B over all nodes but the root, at precision c."""
     at = (math.log(c) - log_c_low) / c_step
@@ -252,15 +242,15 @@ def log_normalizers(c, table, log_c_low, c_step, n_children, place):
     return total
 
 
-@jit
-def draw_spreads(words, spread, bounds, parent, theta, table, log_c_low, c_step, x_edge):
+@jit(counted=False)
+def draw_spreads(
+    words, spread, bounds, parent, n_children, theta, table, log_c_low, c_step, x_edge, place
+):
     """Draw c of each attribute by slice sampling on its bounds (2,).
 
-    theta (n_attributes, n_nodes).
+    theta (n_attributes, n_nodes); place (n_nodes,) is room to work in.
     """
     per_step = (table.shape[1] - 1) / (2.0 * x_edge)
-    place = np.zeros(len(parent))
-    n_children = count_children(parent)
     for d in range(len(spread)):
         slope = weigh_precision(parent, theta[d], n_children, x_edge, per_step, place)
         old = spread[d]
@@ -279,12 +269,10 @@ def draw_spreads(words, spread, bounds, parent, theta, table, log_c_low, c_step,
                 high = c
 
 
-@jit
-def log_thetas(parent, theta, spread, table, log_c_low, c_step, x_edge):
-    """Return the log-density of logit theta of all nodes but the root."""
+@jit(counted=False)
+def log_thetas(parent, n_children, theta, spread, table, log_c_low, c_step, x_edge, place):
+    """Return the log-density of logit theta of all nodes but the root; place is room to work in."""
     per_step = (table.shape[1] - 1) / (2.0 * x_edge)
-    place = np.zeros(len(parent))
-    n_children = count_children(parent)
     total = 0.0
     for d in range(len(spread)):
         c = spread[d]
@@ -293,7 +281,7 @@ def log_thetas(parent, theta, spread, table, log_c_low, c_step, x_edge):
     return total
 
 
-@jit
+@jit(counted=False)
 def log_rows(quiet, noise, n1, n0):
     """Return the log-likelihood of all rows; quiet, n1, n0 (n_attributes, n_nodes)."""
     total = 0.0

@@ -6,7 +6,7 @@ from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_logit(x, centre, precision, n1, n0):
     """Return the log-density of theta of one node."""
     soft = math.log1p(math.exp(-abs(x)))
@@ -17,7 +17,7 @@ def log_logit(x, centre, precision, n1, n0):
     return total + n1 * (x - soft) - n0 * soft
 
 
-@jit
+@jit(counted=False)
 def draw_logits(words, parent, theta, sigma, n1, n0, sums, n_children):
     """Draw theta up the tree, then down, by slice sampling with stepping out.
 
@@ -62,7 +62,7 @@ def draw_logits(words, parent, theta, sigma, n1, n0, sums, n_children):
                 sums[parent[k]] += x - old
 
 
-@jit
+@jit(counted=False)
 def draw_steps(words, sigma, bounds, parent, theta):
     """Draw sigma of each attribute by slice sampling on its bounds (2,)."""
     n_nodes = len(parent)
@@ -84,7 +84,7 @@ def draw_steps(words, sigma, bounds, parent, theta):
                 high = s
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_step(sigma, n_nodes, squares):
     """Return the log-density of sigma, and of theta given it, but for a constant."""
     return -n_nodes * math.log(sigma) - 0.5 * squares / (sigma * sigma)

@@ -28,17 +28,17 @@ from fieldguide.describe._sticks import log_branches, log_stops
 _LEAST = 1e-6  # weight of an attribute in which siblings do not differ
 
 
-@inner_jit
-def pick(words, is_choice):
-    """Return a random index where ``is_choice``, and how many there are; -1 for none."""
+@inner_jit(counted=False)
+def pick(words, is_choice, n):
+    """Return a random index below n where ``is_choice``, and how many there are; -1 for none."""
     count = 0
-    for k in range(len(is_choice)):
+    for k in range(n):
         if is_choice[k]:
             count += 1
     if count == 0:
         return -1, 0
     at = int(uniform(words) * count)
-    for k in range(len(is_choice)):
+    for k in range(n):
         if is_choice[k]:
             if at == 0:
                 return k, count
@@ -46,26 +46,23 @@ def pick(words, is_choice):
     return -1, count
 
 
-@inner_jit
-def find_filled(counts, n):
-    """Return which of the first n nodes have rows."""
-    is_filled = np.empty(n, dtype=np.bool_)
+@inner_jit(counted=False)
+def find_filled(counts, n, is_filled):
+    """Write which of the first n nodes have rows."""
     for k in range(n):
         is_filled[k] = counts[k] > 0
-    return is_filled
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_nodes(columns, nodes, n_here, n_all):
     """Return the log-probability of the tree, sticks integrated out."""
     n = nodes.n_used[0]
     hyper = columns.hyper
-    return log_stops(
-        hyper[0], hyper[1], columns.max_depth, nodes.depth[:n], n_here[:n], n_all[:n]
-    ) + log_branches(hyper[2], nodes.parent[:n], n_here[:n], n_all[:n])
+    stops = log_stops(hyper[0], hyper[1], columns.max_depth, n, nodes.depth, n_here, n_all)
+    return stops + log_branches(hyper[2], n, nodes.parent, n_here, n_all)
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_rows(nodes, n_here, counts, k):
     """Return the log-likelihood of all rows at node k from the counts of their entries."""
     total = n_here[k] * nodes.base[k]
@@ -75,22 +72,20 @@ def log_rows(nodes, n_here, counts, k):
     return total
 
 
-@inner_jit
-def list_children(nodes, n_all, above):
-    """Return the children with rows at or below them."""
-    found = np.empty(nodes.n_used[0], dtype=np.int64)
+@inner_jit(counted=False)
+def list_children(nodes, n_all, above, found):
+    """Write the children with rows at or below them; return how many they are."""
     n = 0
     for k in range(1, nodes.n_used[0]):
         if n_all[k] > 0 and nodes.parent[k] == above:
             found[n] = k
             n += 1
-    return found[:n]
+    return n
 
 
-@inner_jit
-def list_branch(nodes, n_all, top):
-    """Return ``top`` and all nodes with rows below it; parents precede children."""
-    found = np.empty(nodes.n_used[0], dtype=np.int64)
+@inner_jit(counted=False)
+def list_branch(nodes, n_all, top, found):
+    """Write ``top`` and all nodes with rows below it, parents first; return how many they are."""
     found[0] = top
     n = 1
     i = 0
@@ -100,20 +95,20 @@ def list_branch(nodes, n_all, top):
                 found[n] = k
                 n += 1
         i += 1
-    return found[:n]
+    return n
 
 
-@inner_jit
-def read_rows(columns, nodes, n_here, counts, branch, above):
-    """Return rest, n1 and n0 of a branch as the proposal of its top below ``above`` needs them."""
+@inner_jit(counted=False)
+def read_rows(columns, nodes, room, n_here, counts, n_branch, above):
+    """Write rest, n1 and n0 of the branch as the proposal of its top below ``above`` needs them.
+
+    Returns of how many nodes they are.
+    """
     n_attributes = nodes.theta.shape[1]
-    path = np.empty((nodes.n_used[0], n_attributes))
-    rest = np.empty((len(branch), n_attributes))
-    n1 = np.empty((len(branch), n_attributes))
-    n0 = np.empty((len(branch), n_attributes))
+    path = room.path
     m = 0
-    for i in range(len(branch)):
-        k = branch[i]
+    for i in range(n_branch):
+        k = room.branch[i]
         if i > 0 and columns.kind != ATTRIBUTE:
             break  # there, a node's parameters say nothing of the rows below
         for d in range(n_attributes):
@@ -123,40 +118,41 @@ def read_rows(columns, nodes, n_here, counts, branch, above):
                 path[k, d] = path[nodes.parent[k], d] * (1.0 - nodes.theta[k, d])
         if n_here[k] > 0:
             for d in range(n_attributes):
-                rest[m, d] = path[k, d]
-                n1[m, d] = counts[k, d]
-                n0[m, d] = n_here[k] - counts[k, d] - counts[k, n_attributes + d]
+                room.rest[m, d] = path[k, d]
+                room.n1[m, d] = counts[k, d]
+                room.n0[m, d] = n_here[k] - counts[k, d] - counts[k, n_attributes + d]
             m += 1
-    return rest[:m], n1[:m], n0[:m]
+    return m
 
 
-@inner_jit
-def log_tops(columns, shape, nodes, above, children):
+@inner_jit(counted=False)
+def log_tops(columns, shape, nodes, above, children, n_children):
     """Return the log-density of the parameters of ``children`` below ``above``."""
     total = 0.0
-    for k in children:
-        total += log_theta_prior(columns, shape, nodes.theta[above], nodes.theta[k])
+    for i in range(n_children):
+        theta = nodes.theta[children[i]]
+        total += log_theta_prior(columns, shape, nodes.theta[above], theta)
     return total
 
 
-@inner_jit
-def log_state(columns, nodes, n_here, n_all, counts, branch):
-    """Return the log-density of the tree and of the rows of a branch."""
+@inner_jit(counted=False)
+def log_state(columns, nodes, n_here, n_all, counts, branch, first, end):
+    """Return the log-density of the tree and of the rows of branch[first:end]."""
     total = log_nodes(columns, nodes, n_here, n_all)
-    for k in branch:
-        total += log_rows(nodes, n_here, counts, k)
+    for i in range(first, end):
+        total += log_rows(nodes, n_here, counts, branch[i])
     return total
 
 
-@inner_jit
-def refill(columns, nodes, branch, shift):
-    """Compute the scores of a branch anew, ``shift`` levels deeper."""
-    for k in branch:
-        nodes.depth[k] += shift
-        fill_scores(nodes, columns, k)
+@inner_jit(counted=False)
+def refill(columns, nodes, branch, first, end, shift):
+    """Compute the scores of branch[first:end] anew, ``shift`` levels deeper."""
+    for i in range(first, end):
+        nodes.depth[branch[i]] += shift
+        fill_scores(nodes, columns, branch[i])
 
 
-@inner_jit
+@inner_jit(counted=False)
 def hang(nodes, n_all, top, above):
     """Make ``top`` a child of ``above`` and count its rows there."""
     k = nodes.parent[top]
@@ -170,224 +166,219 @@ def hang(nodes, n_all, top, above):
         k = nodes.parent[k]
 
 
-@inner_jit
-def try_graft(nodes, columns, shape, words, counts, n_here, n_all):
+@inner_jit(counted=False)
+def try_graft(nodes, columns, shape, room, words, counts, n_here, n_all):
     """Propose to hang a node under another one; return whether it was accepted."""
-    is_choice = find_filled(n_all, nodes.n_used[0])
+    n_used = nodes.n_used[0]
+    is_choice, branch, children = room.is_choice, room.branch, room.children
+    find_filled(n_all, n_used, is_choice)
     is_choice[0] = False
-    top, _ = pick(words, is_choice)
+    top, _ = pick(words, is_choice, n_used)
     if top < 0:
         return False
     old = nodes.parent[top]
     if old > 0 and n_all[old] == n_all[top]:
         return False  # the old parent would vanish
-    branch = list_branch(nodes, n_all, top)
+    n_branch = list_branch(nodes, n_all, top, branch)
     is_choice[0] = True
     is_choice[old] = False
     deepest = 0
-    for k in branch:
-        is_choice[k] = False
-        deepest = max(deepest, nodes.depth[k])
-    new, _ = pick(words, is_choice)
+    for i in range(n_branch):
+        is_choice[branch[i]] = False
+        deepest = max(deepest, nodes.depth[branch[i]])
+    new, _ = pick(words, is_choice, n_used)
     if new < 0 or deepest - nodes.depth[top] + nodes.depth[new] + 1 > columns.max_depth:
         return False
     shift = nodes.depth[new] + 1 - nodes.depth[top]
-    tops = branch[:1]
-    children = list_children(nodes, n_all, top)
-    sums = sum_children(columns, nodes, children)
-    theta = nodes.theta[top].copy()
-    before = log_state(columns, nodes, n_here, n_all, counts, branch)
-    before += log_tops(columns, shape, nodes, old, tops)
-    before += log_tops(columns, shape, nodes, top, children)
-    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, old)
+    n_children = list_children(nodes, n_all, top, children)
+    sum_children(columns, nodes, children, n_children, room.sums)
+    for d in range(len(room.theta)):
+        room.theta[d] = nodes.theta[top, d]
+    before = log_state(columns, nodes, n_here, n_all, counts, branch, 0, n_branch)
+    before += log_tops(columns, shape, nodes, old, branch, 1)
+    before += log_tops(columns, shape, nodes, top, children, n_children)
+    n_nodes = read_rows(columns, nodes, room, n_here, counts, n_branch, old)
     log_back = propose_node(
-        words, columns, shape, nodes.theta[old], len(children), sums, rest, n1, n0, theta, True
+        words, columns, shape, room, nodes.theta[old], n_children, n_nodes, room.theta, True
     )
-    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, new)
+    n_nodes = read_rows(columns, nodes, room, n_here, counts, n_branch, new)
     log_there = propose_node(
-        words, columns, shape, nodes.theta[new], len(children), sums, rest, n1, n0,
-        nodes.theta[top], False,
-    )  # fmt: skip
+        words, columns, shape, room, nodes.theta[new], n_children, n_nodes, nodes.theta[top], False
+    )
     hang(nodes, n_all, top, new)
-    refill(columns, nodes, branch, shift)
-    after = log_state(columns, nodes, n_here, n_all, counts, branch)
-    after += log_tops(columns, shape, nodes, new, tops)
-    after += log_tops(columns, shape, nodes, top, children)
+    refill(columns, nodes, branch, 0, n_branch, shift)
+    after = log_state(columns, nodes, n_here, n_all, counts, branch, 0, n_branch)
+    after += log_tops(columns, shape, nodes, new, branch, 1)
+    after += log_tops(columns, shape, nodes, top, children, n_children)
     if math.log(uniform(words)) < after - before + log_back - log_there:
         return True
-    for d in range(len(theta)):
-        nodes.theta[top, d] = theta[d]
+    for d in range(len(room.theta)):
+        nodes.theta[top, d] = room.theta[d]
     hang(nodes, n_all, top, old)
-    refill(columns, nodes, branch, -shift)
+    refill(columns, nodes, branch, 0, n_branch, -shift)
     return False
 
 
-@inner_jit
-def part_siblings(columns, nodes, siblings, d, is_apart):
+@inner_jit(counted=False)
+def part_siblings(columns, nodes, siblings, n_siblings, d, is_apart):
     """Write which siblings stand on the upper side of attribute d; return how far they reach."""
     low, high = np.inf, -np.inf
-    for k in siblings:
-        x = to_line(columns.kind, nodes.theta[k, d])
+    for i in range(n_siblings):
+        x = to_line(columns.kind, nodes.theta[siblings[i], d])
         low, high = min(low, x), max(high, x)
-    for i in range(len(siblings)):
+    for i in range(n_siblings):
         x = to_line(columns.kind, nodes.theta[siblings[i], d])
         is_apart[i] = x >= 0.5 * (low + high)
     return logistic(high) - logistic(low) + _LEAST
 
 
-@inner_jit
-def draw_part(words, columns, nodes, siblings, is_apart):
+@inner_jit(counted=False)
+def draw_part(words, columns, nodes, room, n_siblings):
     """Draw the siblings that stand apart in an attribute, one that differs much more often."""
     n_attributes = nodes.theta.shape[1]
-    weight = np.empty(n_attributes)
+    weight = room.gain
     total = 0.0
     for d in range(n_attributes):
-        weight[d] = part_siblings(columns, nodes, siblings, d, is_apart)
+        weight[d] = part_siblings(columns, nodes, room.siblings, n_siblings, d, room.is_apart)
         total += weight[d]
     u = uniform(words) * total
     d = 0
     while d < n_attributes - 1 and u >= weight[d]:
         u -= weight[d]
         d += 1
-    part_siblings(columns, nodes, siblings, d, is_apart)
+    part_siblings(columns, nodes, room.siblings, n_siblings, d, room.is_apart)
 
 
-@inner_jit
-def log_part(columns, nodes, siblings, is_apart):
+@inner_jit(counted=False)
+def log_part(columns, nodes, room, n_siblings):
     """Return the log-probability with which :func:`draw_part` draws these siblings."""
-    found = np.empty(len(siblings), dtype=np.bool_)
     total, hit = 0.0, 0.0
     for d in range(nodes.theta.shape[1]):
-        weight = part_siblings(columns, nodes, siblings, d, found)
+        weight = part_siblings(columns, nodes, room.siblings, n_siblings, d, room.is_found)
         total += weight
         is_same = True
-        for i in range(len(siblings)):
-            is_same = is_same and found[i] == is_apart[i]
+        for i in range(n_siblings):
+            is_same = is_same and room.is_found[i] == room.is_apart[i]
         if is_same:
             hit += weight
     return math.log(hit / total) if hit > 0.0 else -np.inf
 
 
-@inner_jit
-def choose(siblings, is_chosen):
-    """Return the siblings that are chosen."""
-    chosen = np.empty(len(siblings), dtype=np.int64)
-    n = 0
-    for i in range(len(siblings)):
-        if is_chosen[i]:
-            chosen[n] = siblings[i]
-            n += 1
-    return chosen[:n]
-
-
-@inner_jit
-def find_parents(nodes, n_all):
-    """Return which nodes have children with rows, and how many such nodes there are."""
-    is_parent = np.zeros(nodes.n_used[0], dtype=np.bool_)
+@inner_jit(counted=False)
+def find_parents(nodes, n_all, is_parent):
+    """Write which nodes have children with rows; return how many such nodes there are."""
     count = 0
+    for k in range(nodes.n_used[0]):
+        is_parent[k] = False
     for k in range(1, nodes.n_used[0]):
         if n_all[k] > 0 and not is_parent[nodes.parent[k]]:
             is_parent[nodes.parent[k]] = True
             count += 1
-    return is_parent, count
+    return count
 
 
-@inner_jit
-def find_hollow(n_here, n_all, n_used):
-    """Return which nodes but the root have rows below them and none of their own; how many."""
-    is_hollow = np.zeros(n_used, dtype=np.bool_)
+@inner_jit(counted=False)
+def find_hollow(n_here, n_all, n_used, is_hollow):
+    """Write which nodes but the root have rows below them alone; return how many there are."""
     count = 0
-    for k in range(1, n_used):
-        if n_here[k] == 0 and n_all[k] > 0:
-            is_hollow[k] = True
+    for k in range(n_used):
+        is_hollow[k] = k > 0 and n_here[k] == 0 and n_all[k] > 0
+        if is_hollow[k]:
             count += 1
-    return is_hollow, count
+    return count
 
 
-@inner_jit
-def insert(nodes, n_all, node, above, children):
+@inner_jit(counted=False)
+def insert(nodes, n_all, node, above, children, n_children):
     """Put ``node`` between ``above`` and some of its children."""
     nodes.parent[node] = above
     nodes.depth[node] = nodes.depth[above] + 1
     n_all[node] = 0
-    for k in children:
-        nodes.parent[k] = node
-        n_all[node] += n_all[k]
+    for i in range(n_children):
+        nodes.parent[children[i]] = node
+        n_all[node] += n_all[children[i]]
 
 
-@inner_jit
-def dissolve(nodes, n_all, node, above, children):
+@inner_jit(counted=False)
+def dissolve(nodes, n_all, node, above, children, n_children):
     """Give the children of ``node`` to its parent."""
     n_all[node] = 0
-    for k in children:
-        nodes.parent[k] = above
+    for i in range(n_children):
+        nodes.parent[children[i]] = above
 
 
-@inner_jit
-def try_gather(nodes, columns, shape, words, counts, n_here, n_all, is_release):
+@inner_jit(counted=False)
+def try_gather(nodes, columns, shape, room, words, counts, n_here, n_all, is_release):
     """Propose one gathering of children, or one release; return whether it was accepted."""
     n_used = nodes.n_used[0]
+    branch, children, siblings = room.branch, room.children, room.siblings
     if is_release:
-        node, n_hollow = pick(words, find_hollow(n_here, n_all, n_used)[0])
+        n_hollow = find_hollow(n_here, n_all, n_used, room.is_choice)
+        node, _ = pick(words, room.is_choice, n_used)
         if node < 0:
             return False
         above = nodes.parent[node]
-        children = list_children(nodes, n_all, node)
-        branch = list_branch(nodes, n_all, node)
+        n_children = list_children(nodes, n_all, node, children)
+        n_branch = list_branch(nodes, n_all, node, branch)
     else:
-        above, _ = pick(words, find_parents(nodes, n_all)[0])
+        find_parents(nodes, n_all, room.is_choice)
+        above, _ = pick(words, room.is_choice, n_used)
         if above < 0:
             return False
-        siblings = list_children(nodes, n_all, above)
-        is_apart = np.empty(len(siblings), dtype=np.bool_)
-        draw_part(words, columns, nodes, siblings, is_apart)
-        children = choose(siblings, is_apart)
+        n_siblings = list_children(nodes, n_all, above, siblings)
+        draw_part(words, columns, nodes, room, n_siblings)
+        n_children = 0
+        for i in range(n_siblings):
+            if room.is_apart[i]:
+                children[n_children] = siblings[i]
+                n_children += 1
         node = n_used
         nodes.n_used[0] = n_used + 1
         n_here[node] = 0
         for e in range(counts.shape[1]):
             counts[node, e] = 0
-        insert(nodes, n_all, node, above, children)
-        branch = list_branch(nodes, n_all, node)
+        insert(nodes, n_all, node, above, children, n_children)
+        n_branch = list_branch(nodes, n_all, node, branch)
         deepest = 0
-        for k in branch[1:]:
-            deepest = max(deepest, nodes.depth[k] + 1)
+        for i in range(1, n_branch):
+            deepest = max(deepest, nodes.depth[branch[i]] + 1)
         if deepest > columns.max_depth:
-            dissolve(nodes, n_all, node, above, children)
+            dissolve(nodes, n_all, node, above, children, n_children)
             nodes.n_used[0] = n_used
             return False
+        n_hollow = 0
     # the node is in its place; scores and depths of what is below it are those of the old state
-    sums = sum_children(columns, nodes, children)
-    rest, n1, n0 = read_rows(columns, nodes, n_here, counts, branch, above)
+    sum_children(columns, nodes, children, n_children, room.sums)
+    n_nodes = read_rows(columns, nodes, room, n_here, counts, n_branch, above)
     log_q = propose_node(
-        words, columns, shape, nodes.theta[above], len(children), sums, rest, n1, n0,
-        nodes.theta[node], is_release,
+        words, columns, shape, room, nodes.theta[above], n_children, n_nodes, nodes.theta[node],
+        is_release,
     )  # fmt: skip
     if not is_release:
         fill_scores(nodes, columns, node)
-        refill(columns, nodes, branch[1:], 1)
-        _, n_hollow = find_hollow(n_here, n_all, n_used + 1)
-    log_p = log_state(columns, nodes, n_here, n_all, counts, branch)
-    log_p += log_tops(columns, shape, nodes, above, branch[:1])
-    log_p += log_tops(columns, shape, nodes, node, children)
-    dissolve(nodes, n_all, node, above, children)
-    refill(columns, nodes, branch[1:], -1)
-    log_p -= log_state(columns, nodes, n_here, n_all, counts, branch[1:])
-    log_p -= log_tops(columns, shape, nodes, above, children)
-    siblings = list_children(nodes, n_all, above)
-    is_apart = np.zeros(len(siblings), dtype=np.bool_)
-    for k in children:
-        for i in range(len(siblings)):
-            is_apart[i] = is_apart[i] or siblings[i] == k
-    log_q += log_part(columns, nodes, siblings, is_apart)
-    log_q -= math.log(find_parents(nodes, n_all)[1])
+        refill(columns, nodes, branch, 1, n_branch, 1)
+        n_hollow = find_hollow(n_here, n_all, n_used + 1, room.is_choice)
+    log_p = log_state(columns, nodes, n_here, n_all, counts, branch, 0, n_branch)
+    log_p += log_tops(columns, shape, nodes, above, branch, 1)
+    log_p += log_tops(columns, shape, nodes, node, children, n_children)
+    dissolve(nodes, n_all, node, above, children, n_children)
+    refill(columns, nodes, branch, 1, n_branch, -1)
+    log_p -= log_state(columns, nodes, n_here, n_all, counts, branch, 1, n_branch)
+    log_p -= log_tops(columns, shape, nodes, above, children, n_children)
+    n_siblings = list_children(nodes, n_all, above, siblings)
+    for i in range(n_siblings):
+        room.is_apart[i] = False
+        for j in range(n_children):
+            room.is_apart[i] = room.is_apart[i] or siblings[i] == children[j]
+    log_q += log_part(columns, nodes, room, n_siblings)
+    log_q -= math.log(find_parents(nodes, n_all, room.is_choice))
     ratio = log_p - math.log(n_hollow) - log_q
     if is_release:
         ratio = -ratio
     is_accepted = math.log(uniform(words)) < ratio
     if is_accepted != is_release:
-        insert(nodes, n_all, node, above, children)
-        refill(columns, nodes, branch[1:], 1)
+        insert(nodes, n_all, node, above, children, n_children)
+        refill(columns, nodes, branch, 1, n_branch, 1)
     elif not is_release:
         nodes.n_used[0] = n_used
     return is_accepted

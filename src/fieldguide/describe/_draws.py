@@ -20,7 +20,7 @@ def seed_words(generator: np.random.Generator) -> np.ndarray:
     return generator.integers(1, 2**64, size=4, dtype=np.uint64)
 
 
-@jit
+@jit(counted=False)
 def uniform(words):
     """Return a number in (0, 1); words (4,) uint64 change in place."""
     s0, s1, s2, s3 = words[0], words[1], words[2], words[3]
@@ -37,7 +37,7 @@ def uniform(words):
     return (np.int64(result >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@jit
+@jit(counted=False)
 def normal(words):
     """Return a standard normal number, by the polar method."""
     while True:
@@ -48,7 +48,7 @@ def normal(words):
             return x * math.sqrt(-2.0 * math.log(s) / s)
 
 
-@jit
+@jit(counted=False)
 def log_gamma_variate(words, shape):
     """Return the logarithm of a Gamma(shape, 1) number; safe for shapes near 0.
 
@@ -69,7 +69,7 @@ def log_gamma_variate(words, shape):
                 return math.log(d) + log_v + boost
 
 
-@jit
+@jit(counted=False)
 def beta(words, a, b):
     """Return a Beta(a, b) number in (0, 1), never 0 or 1 by rounding."""
     gap = log_gamma_variate(words, b) - log_gamma_variate(words, a)
@@ -78,13 +78,13 @@ def beta(words, a, b):
     return min(max(1.0 / (1.0 + math.exp(gap)), _TINY), ONE_LESS)
 
 
-@jit
+@jit(counted=False)
 def beta_from_one(words, b):
     """Return a Beta(1, b) number, by its inverse."""
     return min(max(-math.expm1(math.log(uniform(words)) / b), _TINY), ONE_LESS)
 
 
-@jit
+@jit(counted=False)
 def truncated_beta(words, a, b, floor):
     """Return a Beta(a, b) number in [floor, 1 - floor], by rejection.
 
@@ -119,7 +119,7 @@ def truncated_beta(words, a, b, floor):
             return 1.0 - t if is_mirrored else t
 
 
-@inner_jit
+@inner_jit(counted=False)
 def power_mass(a, low, high):
     """Return the integral of t^(a-1) from low to high."""
     if a < 1e-9:
@@ -127,7 +127,7 @@ def power_mass(a, low, high):
     return (high**a - low**a) / a
 
 
-@inner_jit
+@inner_jit(counted=False)
 def power_draw(words, a, low, high):
     """Return a number with density proportional to t^(a-1) on [low, high]."""
     u = uniform(words)

@@ -14,8 +14,6 @@ Sticks are integrated out. Nodes that die are left behind with no rows.
 
 import math
 
-import numpy as np
-
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._attribute_steps import logistic
 from fieldguide.describe._branch_moves import find_filled, log_nodes, pick, try_gather, try_graft
@@ -27,16 +25,16 @@ from fieldguide.describe._sticks import count_entries, score_row
 _N_ROUNDS = 3
 
 
-@inner_jit
-def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1, n0, gain):
+@inner_jit(counted=False)
+def launch(nodes, columns, room, donor, above, anchor, n_members, start, stop, entries):
     """Count the attributes, n1 and n0, of the rows that would follow ``anchor`` to a new leaf.
 
-    members are the rows of the donor, gain (2 n_attributes + 1,) is room to work in. Depends on
-    nothing but the rows, the anchor, and the nodes ``donor`` and ``above``.
+    Depends on nothing but the rows of the donor, the anchor, and the nodes ``donor`` and ``above``.
     """
-    n = len(n1)
-    n1[:] = 0.0
-    n0[:] = 1.0
+    n = nodes.theta.shape[1]
+    n1, n0, gain = room.n1[0], room.n0[0], room.gain
+    for d in range(n):
+        n1[d], n0[d] = 0.0, 1.0
     for j in range(start[anchor], stop[anchor]):
         e = entries[j]
         if e < n:
@@ -55,11 +53,11 @@ def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, 
             base += math.log(1.0 - rate)
             gain[d] = math.log(rate / (1.0 - rate)) - nodes.score[donor, d]
             gain[n + d] = -math.log(1.0 - rate) - nodes.score[donor, n + d]
-        n1[:] = 0.0
-        n0[:] = 0.0
+        for d in range(n):
+            n1[d] = n0[d] = 0.0
         count = 0.0
-        for m in range(len(members)):
-            i = members[m]
+        for m in range(n_members):
+            i = room.members[m]
             total = base
             for j in range(start[i], stop[i]):
                 total += gain[entries[j]]
@@ -75,7 +73,7 @@ def launch(nodes, columns, donor, above, anchor, members, start, stop, entries, 
             n0[d] += count - n1[d]
 
 
-@inner_jit
+@inner_jit(counted=False)
 def shift_rows(nodes, n_here, n_all, giver, taker, n):
     """Count n rows less at ``giver`` and n more at ``taker``."""
     n_here[giver] -= n
@@ -90,19 +88,18 @@ def shift_rows(nodes, n_here, n_all, giver, taker, n):
         k = nodes.parent[k]
 
 
-@inner_jit
-def find_leaves(nodes, n_all):
-    """Return which nodes are leaves with rows, the root never."""
+@inner_jit(counted=False)
+def find_leaves(nodes, n_all, is_leaf):
+    """Write which nodes are leaves with rows, the root never."""
     n = nodes.n_used[0]
-    is_leaf = find_filled(n_all, n)
+    find_filled(n_all, n, is_leaf)
     for k in range(n):
         if n_all[k] > 0 and nodes.parent[k] >= 0:
             is_leaf[nodes.parent[k]] = False
     is_leaf[0] = False
-    return is_leaf
 
 
-@inner_jit
+@inner_jit(counted=False)
 def count_siblings(nodes, n_all, above):
     """Return the number of children with rows."""
     count = 0
@@ -112,13 +109,16 @@ def count_siblings(nodes, n_all, above):
     return count
 
 
-@inner_jit
-def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death):
+@inner_jit(counted=False)
+def try_birth(
+    nodes, columns, shape, room, words, start, stop, entries, labels, n_here, n_all, is_death
+):
     """Propose one birth, or one death; return whether it was accepted."""
     n_used = nodes.n_used[0]
-    n_attributes = nodes.theta.shape[1]
+    members, goes, is_choice = room.members, room.goes, room.is_choice
     if is_death:
-        leaf, n_leaves = pick(words, find_leaves(nodes, n_all))
+        find_leaves(nodes, n_all, is_choice)
+        leaf, n_leaves = pick(words, is_choice, n_used)
         if leaf < 0:
             return False
         above = nodes.parent[leaf]
@@ -126,15 +126,16 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
         n_siblings = count_siblings(nodes, n_all, above) - 1
         donor = above
         if not is_below:
-            is_choice = find_filled(n_all, n_used)
+            find_filled(n_all, n_used, is_choice)
             for k in range(n_used):
                 is_choice[k] = is_choice[k] and nodes.parent[k] == above and k != leaf
-            donor, _ = pick(words, is_choice)
+            donor, _ = pick(words, is_choice, n_used)
             if donor < 0:
                 return False
         n_moved = n_here[leaf]
     else:
-        donor, n_donors = pick(words, find_filled(n_here, n_used))
+        find_filled(n_here, n_used, is_choice)
+        donor, n_donors = pick(words, is_choice, n_used)
         is_below = uniform(words) < 0.5
         above = donor if is_below else nodes.parent[donor]
         if above < 0 or nodes.depth[above] >= columns.max_depth:
@@ -143,7 +144,6 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
         n_moved = 0
     # the rows of the donor, as they are without the leaf
     n_members = n_here[donor] + n_moved
-    members = np.empty(n_members, dtype=np.int64)
     m = 0
     for i in range(len(labels)):
         if labels[i] == donor or labels[i] == leaf:
@@ -165,18 +165,15 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
         nodes.parent[leaf] = above
         nodes.depth[leaf] = nodes.depth[above] + 1
         nodes.n_used[0] = n_used + 1
-    n1 = np.empty((1, n_attributes))
-    n0 = np.empty((1, n_attributes))
-    gain = np.empty(2 * n_attributes)
-    launch(nodes, columns, donor, above, anchor, members, start, stop, entries, n1[0], n0[0], gain)
-    rest = nodes.quiet[above].copy().reshape((1, n_attributes))
+    launch(nodes, columns, room, donor, above, anchor, n_members, start, stop, entries)
+    for d in range(nodes.theta.shape[1]):
+        room.rest[0, d] = nodes.quiet[above, d]
+        room.sums[0, d] = room.sums[1, d] = 0.0
     log_q = propose_node(
-        words, columns, shape, nodes.theta[above], 0, np.zeros((2, n_attributes)), rest, n1, n0,
-        nodes.theta[leaf], is_death,
-    )  # fmt: skip
+        words, columns, shape, room, nodes.theta[above], 0, 1, nodes.theta[leaf], is_death
+    )
     log_p = log_theta_prior(columns, shape, nodes.theta[above], nodes.theta[leaf])
     fill_scores(nodes, columns, leaf)
-    goes = np.empty(n_members, dtype=np.bool_)
     n_going = 0
     for m in range(n_members):
         i = members[m]
@@ -210,9 +207,9 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
                 n_donors += 1
     else:
         n_leaves = 0
-        is_leaf = find_leaves(nodes, n_all)
-        for k in range(len(is_leaf)):
-            if is_leaf[k]:
+        find_leaves(nodes, n_all, is_choice)
+        for k in range(nodes.n_used[0]):
+            if is_choice[k]:
                 n_leaves += 1
         n_siblings = count_siblings(nodes, n_all, above) - 1
     log_q -= math.log(n_donors) + math.log(n_members)
@@ -235,10 +232,11 @@ def try_birth(nodes, columns, shape, words, start, stop, entries, labels, n_here
     return False
 
 
-@jit
+@jit(counted=False)
 def try_moves(
-    nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, counts, n_moves, done
-):
+    nodes, columns, shape, room, words, start, stop, entries, labels, n_here, n_all, counts,
+    n_moves, done,
+):  # fmt: skip
     """Try moves; n_moves (3,) says how many births or deaths, grafts, gatherings or releases.
 
     done (5, 2) counts births, deaths, grafts, gatherings and releases, tried and accepted. n_here,
@@ -249,23 +247,24 @@ def try_moves(
         if turn < n_moves[0]:
             is_death = uniform(words) < 0.5
             is_accepted = try_birth(
-                nodes, columns, shape, words, start, stop, entries, labels, n_here, n_all, is_death
-            )
+                nodes, columns, shape, room, words, start, stop, entries, labels, n_here, n_all,
+                is_death,
+            )  # fmt: skip
             count_move(done, 1 if is_death else 0, is_accepted)
             if is_accepted:
                 count_entries(start, stop, entries, labels, counts)
         if turn < n_moves[1]:
-            is_accepted = try_graft(nodes, columns, shape, words, counts, n_here, n_all)
+            is_accepted = try_graft(nodes, columns, shape, room, words, counts, n_here, n_all)
             count_move(done, 2, is_accepted)
         if turn < n_moves[2]:
             is_release = uniform(words) < 0.5
             is_accepted = try_gather(
-                nodes, columns, shape, words, counts, n_here, n_all, is_release
+                nodes, columns, shape, room, words, counts, n_here, n_all, is_release
             )
             count_move(done, 4 if is_release else 3, is_accepted)
 
 
-@inner_jit
+@inner_jit(counted=False)
 def count_move(done, which, is_accepted):
     """Count a move that was tried."""
     done[which, 0] += 1

@@ -66,7 +66,7 @@ def make_nodes(room: int, n_attributes: int) -> Nodes:
     )
 
 
-@inner_jit
+@inner_jit(counted=False)
 def draw_theta(nodes, columns, words, k):
     """Draw theta of node k from its prior, given its parent."""
     above = nodes.parent[k]
@@ -79,7 +79,7 @@ def draw_theta(nodes, columns, words, k):
             nodes.theta[k, d] = t + c * normal(words)
 
 
-@jit
+@jit(counted=False)
 def fill_scores(nodes, columns, k):
     """Compute quiet, score and base of node k; those of its parent are there already."""
     above = nodes.parent[k]
@@ -103,7 +103,7 @@ def fill_scores(nodes, columns, k):
     nodes.base[k] = base
 
 
-@jit
+@jit(counted=False)
 def fill_all_scores(nodes, columns):
     """Compute the scores of every node; parents precede children."""
     for k in range(nodes.n_used[0]):

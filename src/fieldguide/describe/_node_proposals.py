@@ -8,14 +8,13 @@ need not be exact, only its stated density must be its own; so logarithms are ro
 name         meaning
 ===========  ===========================================================================
 n_children   number of children of the node
-sums         (2, n_attributes): over the children, what :func:`sum_children` returns
-rest         (m, n_attributes): for each node with rows whose likelihood the parameter
-             enters, the product of 1 - theta over the rest of its path
-n1, n0       (m, n_attributes): its rows that show an attribute, and that do not
+n_nodes      number of nodes with rows whose likelihood the parameter enters
+room         :class:`Room`: what is known of those children and nodes, and arrays to work in
 ===========  ===========================================================================
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +35,46 @@ _SIGNIFICAND = np.int64((1 << 52) - 1)
 _ONE = np.int64(1023 << 52)
 
 
-@jit
+class Room(NamedTuple):
+    """Arrays that a move of nodes writes before it reads them; there are ``room`` nodes."""
+
+    sums: np.ndarray  # (2, n_attributes): over the children, see sum_children
+    rest: np.ndarray  # (room, n_attributes): of nodes with rows, Π(1 - theta) on the rest of paths
+    n1: np.ndarray  # (room, n_attributes): their rows that show an attribute
+    n0: np.ndarray  # (room, n_attributes): and that do not
+    path: np.ndarray  # (room, n_attributes)
+    theta: np.ndarray  # (n_attributes,)
+    gain: np.ndarray  # (2 n_attributes,)
+    height: np.ndarray  # (_N_BINS,)
+    line: np.ndarray  # (n_x,)
+    branch: np.ndarray  # (room,): a node and all below it
+    children: np.ndarray  # (room,)
+    siblings: np.ndarray  # (room,)
+    is_choice: np.ndarray  # (room,)
+    is_apart: np.ndarray  # (room,): of siblings
+    is_found: np.ndarray  # (room,): of siblings
+    members: np.ndarray  # (n_rows,)
+    goes: np.ndarray  # (n_rows,): of members
+
+
+def make_room(n_rows: int, room: int, n_attributes: int, n_x: int) -> Room:
+    """Return room for moves of so many rows and nodes; n_x is the width of the prior's table."""
+    nodes_by_attributes = ("rest", "n1", "n0", "path")
+    return Room(
+        sums=np.zeros((2, n_attributes)),
+        **{name: np.zeros((room, n_attributes)) for name in nodes_by_attributes},
+        theta=np.zeros(n_attributes),
+        gain=np.zeros(2 * n_attributes),
+        height=np.zeros(_N_BINS),
+        line=np.zeros(n_x),
+        **{name: np.zeros(room, dtype=np.int64) for name in ("branch", "children", "siblings")},
+        **{name: np.zeros(room, dtype=bool) for name in ("is_choice", "is_apart", "is_found")},
+        members=np.zeros(n_rows, dtype=np.int64),
+        goes=np.zeros(n_rows, dtype=bool),
+    )
+
+
+@jit(counted=False)
 def rough_log(x):
     """Return log x within 2e-6; x is positive and normal."""
     bits = np.float64(x).view(np.int64)
@@ -50,13 +88,13 @@ def rough_log(x):
     return 0.6931471805599453 * power + log_m
 
 
-@inner_jit
+@inner_jit(counted=False)
 def to_line(kind, t):
     """Return the coordinate in which parameters are proposed."""
     return math.log(t / (1.0 - t)) if kind == ATTRIBUTE else t
 
 
-@jit
+@jit(counted=False)
 def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
     """Return the tabulated normalizer at precision c and logit x."""
     at = (math.log(c) - log_c_low) / c_step
@@ -72,7 +110,7 @@ def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
     return total
 
 
-@inner_jit
+@inner_jit(counted=False)
 def log_theta_prior(columns, shape, above, theta):
     """Return the log-density of a child's parameters, in their coordinate; shape is the table's.
 
@@ -91,28 +129,28 @@ def log_theta_prior(columns, shape, above, theta):
     return total
 
 
-@jit
-def sum_children(columns, nodes, children):
-    """Return sums (2, n_attributes) of log theta and log(1 - theta), or of theta and nothing."""
+@jit(counted=False)
+def sum_children(columns, nodes, children, n_children, sums):
+    """Write sums (2, n_attributes) of log theta and log(1 - theta), or of theta and nothing."""
     n_attributes = nodes.theta.shape[1]
-    sums = np.zeros((2, n_attributes))
-    for k in children:
+    for d in range(n_attributes):
+        sums[0, d] = sums[1, d] = 0.0
+    for i in range(n_children):
         for d in range(n_attributes):
-            t = nodes.theta[k, d]
+            t = nodes.theta[children[i], d]
             if columns.kind == ATTRIBUTE:
                 sums[0, d] += math.log(t)
                 sums[1, d] += math.log(1.0 - t)
             else:
                 sums[0, d] += t
-    return sums
 
 
-@inner_jit
-def fill_heights(
-    columns, d, parent, n_children, s1, s2, line, x_edge, rest, n1, n0, low, width, height
-):
+@inner_jit(counted=False)
+def fill_heights(columns, room, d, parent, n_children, n_nodes, x_edge, low, width):
     """Write the log-density, but for a constant, at the middle of each bin."""
     c = columns.spread[d]
+    s1, s2 = room.sums[0, d], room.sums[1, d]
+    line, rest, n1, n0, height = room.line, room.rest, room.n1, room.n0, room.height
     x = low + 0.5 * width
     if columns.kind == ATTRIBUTE:
         per_step = (len(line) - 1) / (2.0 * x_edge)
@@ -126,7 +164,7 @@ def fill_heights(
                 log_b = interpolate(line, (x + x_edge) * per_step)
                 value += c * (t * s1 + (1.0 - t) * s2) - n_children * log_b
             gain = (1.0 - 2.0 * columns.noise[d]) * odds * t
-            for j in range(len(rest)):
+            for j in range(n_nodes):
                 absent = columns.noise[d] + gain * rest[j, d]
                 if n1[j, d] > 0.0:
                     value += n1[j, d] * rough_log(1.0 - absent)
@@ -140,37 +178,33 @@ def fill_heights(
         z = (x - parent) / c
         value = -0.5 * z * z - x * (0.5 * n_children * x - s1) / (c * c)
         soft = math.log1p(math.exp(-abs(x)))
-        for j in range(len(n1)):
+        for j in range(n_nodes):
             value -= n1[j, d] * (soft + max(-x, 0.0)) + n0[j, d] * (soft + max(x, 0.0))
         height[i] = value
         x += width
 
 
-@jit
-def propose_node(words, columns, shape, above, n_children, sums, rest, n1, n0, theta, is_given):
+@jit(counted=False)
+def propose_node(words, columns, shape, room, above, n_children, n_nodes, theta, is_given):
     """Draw the parameters of a node into theta (n_attributes,); above are those of its parent.
 
     ``is_given``: draw nothing, theta is the proposal. Returns its log-density.
     """
-    height = np.empty(_N_BINS)
-    line = np.empty(shape[0].shape[1])
+    height = room.height
     total = 0.0
     for d in range(len(theta)):
         parent = above[d]
         if columns.kind == ATTRIBUTE:
             first, last = -shape[3], shape[3]
             if n_children > 0:
-                log_beta_line(shape[0], shape[1], shape[2], columns.spread[d], line)
+                log_beta_line(shape[0], shape[1], shape[2], columns.spread[d], room.line)
         else:
             reach = 10.0 * columns.spread[d]
             first, last = min(parent - reach, -12.0), max(parent + reach, 12.0)
         low, high = first, last
         for stage in range(_N_STAGES):
             width = (high - low) / _N_BINS
-            fill_heights(
-                columns, d, parent, n_children, sums[0, d], sums[1, d], line, shape[3],
-                rest, n1, n0, low, width, height,
-            )  # fmt: skip
+            fill_heights(columns, room, d, parent, n_children, n_nodes, shape[3], low, width)
             most = height[0]
             for i in range(1, _N_BINS):
                 most = max(most, height[i])

@@ -12,6 +12,7 @@ The last line is the law of a stick-breaking sequence in size-biased order, whic
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from fieldguide.describe._node_parameters import draw_theta, fill_scores
 FULL = -1  # a kernel's answer when the nodes have no room left
 
 
-@inner_jit
+@inner_jit(counted=False)
 def add_child(nodes, columns, words, above):
     """Append a child of ``above`` with stop and theta from the prior; return it, or FULL."""
     k = nodes.n_used[0]
@@ -46,7 +47,7 @@ def add_child(nodes, columns, words, above):
     return k
 
 
-@inner_jit
+@inner_jit(counted=False)
 def link_last(nodes, above, k):
     """Make k the last child of ``above``."""
     before = nodes.last[above]
@@ -58,7 +59,7 @@ def link_last(nodes, above, k):
         nodes.following[before] = k
 
 
-@inner_jit
+@inner_jit(counted=False)
 def draw_stop(columns, words, depth, n_here, n_below):
     """Draw the share that stays at a node, given its rows."""
     if depth >= columns.max_depth:
@@ -69,37 +70,22 @@ def draw_stop(columns, words, depth, n_here, n_below):
     return beta(words, 1.0 + n_here, b + n_below)
 
 
-@jit
-def draw_sticks(nodes, columns, words, n_here, n_all):
+@jit(counted=False)
+def draw_sticks(nodes, columns, words, n_here, n_all, children, offset, waiting, mass):
     """Draw all sticks and the order of siblings given the rows at (and below) each node.
 
-    n_here, n_all (n_nodes,); every node has rows at or below it. Returns the number of nodes with
-    the unborn ones that were placed before a node with rows, or FULL.
+    n_here, n_all (n_nodes,); every node has rows at or below it. The children of node k stand at
+    children[offset[k] : offset[k + 1]]; waiting and mass (n_nodes,) are room to work in. Returns
+    the number of nodes with the unborn ones that were placed before a node with rows, or FULL.
     """
     n_nodes = nodes.n_used[0]
     gamma = columns.hyper[2]
-    mass = np.empty(n_nodes)
-    waiting = np.empty(n_nodes, dtype=np.int64)
     for k in range(n_nodes):
         nodes.first[k] = -1
         nodes.last[k] = -1
-    n_children = np.zeros(n_nodes, dtype=np.int64)
-    offset = np.zeros(n_nodes + 1, dtype=np.int64)
-    for k in range(1, n_nodes):
-        n_children[nodes.parent[k]] += 1
-    for k in range(n_nodes):
-        offset[k + 1] = offset[k] + n_children[k]
-    place = np.empty(n_nodes, dtype=np.int64)
-    for k in range(n_nodes):
-        place[k] = offset[k]
-    children = np.empty(n_nodes, dtype=np.int64)
-    for k in range(1, n_nodes):
-        above = nodes.parent[k]
-        children[place[above]] = k
-        place[above] += 1
     for k in range(n_nodes):
         nodes.stop[k] = draw_stop(columns, words, nodes.depth[k], n_here[k], n_all[k] - n_here[k])
-        m = n_children[k]
+        m = offset[k + 1] - offset[k]
         if m == 0:
             continue
         unborn = log_gamma_variate(words, gamma)
@@ -136,14 +122,34 @@ def draw_sticks(nodes, columns, words, n_here, n_all):
     return nodes.n_used[0]
 
 
-@inner_jit
-def lay_out(nodes, columns, edge, owner, place, mass, left, guide):
-    """Cut [0, 1] into the segments of the nodes in use and of the unborn children of each.
+class Segments(NamedTuple):
+    """[0, 1], cut into the segments of the nodes in use and of the unborn children of each."""
 
-    Segment i ends at edge[i] and belongs to node owner[i], or to the unborn children of node
-    -1 - owner[i]; place[k] is the segment of node k. guide[j] is the first segment that ends after
-    j / len(guide). Returns the number of segments.
-    """
+    edge: np.ndarray  # (2 room,): where segment i ends
+    owner: np.ndarray  # (2 room,): its node, or -1 - the node whose unborn children it belongs to
+    place: np.ndarray  # (room,): the segment of node k
+    mass: np.ndarray  # (room,): the length of node k with all below it
+    left: np.ndarray  # (room,): what of it is not laid out yet
+    guide: np.ndarray  # guide[j] is the first segment that ends after j / len(guide)
+
+
+def make_segments(room: int) -> Segments:
+    """Return arrays for the segments of up to ``room`` nodes."""
+    return Segments(
+        edge=np.empty(2 * room),
+        owner=np.empty(2 * room, dtype=np.int64),
+        place=np.empty(room, dtype=np.int64),
+        mass=np.empty(room),
+        left=np.empty(room),
+        guide=np.empty(1024, dtype=np.int64),
+    )
+
+
+@inner_jit(counted=False)
+def lay_out(nodes, columns, segments):
+    """Write the segments."""
+    edge, owner, place = segments.edge, segments.owner, segments.place
+    mass, left, guide = segments.mass, segments.left, segments.guide
     n = 0
     at = 0.0
     k = 0
@@ -174,10 +180,9 @@ def lay_out(nodes, columns, edge, owner, place, mass, left, guide):
         while edge[i] <= j / len(guide):
             i += 1
         guide[j] = i
-    return n
 
 
-@inner_jit
+@inner_jit(counted=False)
 def score_row(nodes, entries, start, stop, k):
     """Return the log-likelihood of a row at node k."""
     total = nodes.base[k]
@@ -186,20 +191,14 @@ def score_row(nodes, entries, start, stop, k):
     return total
 
 
-@jit
-def assign_rows(nodes, columns, words, start, stop, entries, labels):
+@jit(counted=False)
+def assign_rows(nodes, columns, segments, words, start, stop, entries, labels):
     """Move each row by slice sampling on the stick; labels (n,) change. Returns FULL or 0.
 
     The interval shrinks towards the segment of the row's node, so a place on it need not be kept.
     """
-    room = len(nodes.parent)
-    edge = np.empty(2 * room)
-    owner = np.empty(2 * room, dtype=np.int64)
-    place = np.empty(room, dtype=np.int64)
-    mass = np.empty(room)
-    left = np.empty(room)
-    guide = np.empty(1024, dtype=np.int64)
-    lay_out(nodes, columns, edge, owner, place, mass, left, guide)
+    edge, owner, place, guide = segments.edge, segments.owner, segments.place, segments.guide
+    lay_out(nodes, columns, segments)
     for i in range(len(labels)):
         here = labels[i]
         level = score_row(nodes, entries, start[i], stop[i], here) + math.log(uniform(words))
@@ -217,7 +216,7 @@ def assign_rows(nodes, columns, words, start, stop, entries, labels):
                 if child == FULL:
                     return FULL
                 nodes.share[child] = beta_from_one(words, columns.hyper[2])
-                lay_out(nodes, columns, edge, owner, place, mass, left, guide)
+                lay_out(nodes, columns, segments)
             if k == here or score_row(nodes, entries, start[i], stop[i], k) > level:
                 labels[i] = k
                 break
@@ -228,10 +227,11 @@ def assign_rows(nodes, columns, words, start, stop, entries, labels):
     return 0
 
 
-@jit
+@jit(counted=False)
 def count_up(parent, labels, n_here, n_all):
     """Count the rows at each node, and at or below it; a parent precedes its children."""
-    n_here[:] = 0
+    for k in range(len(n_here)):
+        n_here[k] = 0
     for i in range(len(labels)):
         n_here[labels[i]] += 1
     for k in range(len(n_here)):
@@ -240,7 +240,7 @@ def count_up(parent, labels, n_here, n_all):
         n_all[parent[k]] += n_all[k]
 
 
-@jit
+@jit(counted=False)
 def link_all(nodes, n_all):
     """Make the lists of children anew from the parents of the nodes with rows."""
     for k in range(nodes.n_used[0]):
@@ -251,10 +251,12 @@ def link_all(nodes, n_all):
             link_last(nodes, nodes.parent[k], k)
 
 
-@jit
-def find_preorder(nodes, n_all, order):
-    """Write the nodes with rows at or below them into ``order``; return how many they are."""
-    pending = np.empty(nodes.n_used[0] + 1, dtype=np.int64)
+@jit(counted=False)
+def find_preorder(nodes, n_all, order, pending):
+    """Write the nodes with rows at or below them into ``order``; return how many they are.
+
+    pending has room for one node more than there are.
+    """
     pending[0] = 0
     n_pending = 1
     n_found = 0
@@ -278,17 +280,19 @@ def find_preorder(nodes, n_all, order):
     return n_found
 
 
-@jit
+@jit(counted=False)
 def count_entries(start, stop, entries, labels, counts):
     """Count each entry over the rows of each node; counts (n_nodes, 2 n_attributes)."""
-    counts[:] = 0
+    for k in range(counts.shape[0]):
+        for e in range(counts.shape[1]):
+            counts[k, e] = 0
     for i in range(len(labels)):
         k = labels[i]
         for j in range(start[i], stop[i]):
             counts[k, entries[j]] += 1
 
 
-@jit
+@jit(counted=False)
 def draw_unsure(nodes, words, labels, stop, entries, fixed_stop, soft_start, soft, evidence):
     """Draw the attributes that are known as scores only, given the node of each row.
 
@@ -307,11 +311,11 @@ def draw_unsure(nodes, words, labels, stop, entries, fixed_stop, soft_start, sof
         stop[i] = end
 
 
-@jit
-def log_stops(alpha, decay, max_depth, depth, n_here, n_all):
+@jit(counted=False)
+def log_stops(alpha, decay, max_depth, n_nodes, depth, n_here, n_all):
     """Return the log-probability of where rows stop, sticks integrated out."""
     total = 0.0
-    for k in range(len(depth)):
+    for k in range(n_nodes):
         if depth[k] < max_depth:
             b = alpha * decay ** depth[k]
             below = b + (n_all[k] - n_here[k])
@@ -320,11 +324,11 @@ def log_stops(alpha, decay, max_depth, depth, n_here, n_all):
     return total
 
 
-@jit
-def log_branches(gamma, parent, n_here, n_all):
+@jit(counted=False)
+def log_branches(gamma, n_nodes, parent, n_here, n_all):
     """Return the log-probability of how rows part among children, sticks integrated out."""
     total = 0.0
-    for k in range(len(parent)):
+    for k in range(n_nodes):
         below = n_all[k] - n_here[k]
         if below > 0:
             total += math.lgamma(gamma) - math.lgamma(gamma + below)
@@ -333,7 +337,7 @@ def log_branches(gamma, parent, n_here, n_all):
     return total
 
 
-@jit
+@jit(counted=False)
 def draw_hyper(words, hyper, bounds, max_depth, parent, depth, n_here, n_all):
     """Draw alpha, lambda and gamma in turn by slice sampling; bounds (3, 2)."""
     for which in range(3):
@@ -345,11 +349,11 @@ def draw_hyper(words, hyper, bounds, max_depth, parent, depth, n_here, n_all):
             if not is_first:
                 x = low + (high - low) * uniform(words)
             if which == 2:
-                value = log_branches(x, parent, n_here, n_all)
+                value = log_branches(x, len(parent), parent, n_here, n_all)
             else:
                 alpha = x if which == 0 else hyper[0]
                 decay = x if which == 1 else hyper[1]
-                value = log_stops(alpha, decay, max_depth, depth, n_here, n_all)
+                value = log_stops(alpha, decay, max_depth, len(depth), depth, n_here, n_all)
             if is_first:
                 level = value + math.log(uniform(words))
                 is_first = False

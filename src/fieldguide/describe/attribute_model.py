@@ -89,10 +89,14 @@ class AttributeLikelihood(Likelihood):
         """Draw theta, omega and c."""
         theta = np.ascontiguousarray(sample.theta.T)
         table = log_beta_table(self.floor, *self.c_bounds)
-        shape = (table.values, table.log_c_low, table.c_step)
+        shape = (table.values, table.log_c_low, table.c_step, table.x_edge)
+        n_nodes = theta.shape[1]
+        n_children = count_children(sample.parent)
+        room = np.empty(_N_X), np.empty((9, n_nodes)), np.empty(n_nodes, dtype=np.int64)
         steps.draw_thetas(
             words,
             sample.parent,
+            n_children,
             size,
             theta,
             sample.noise,
@@ -101,7 +105,7 @@ class AttributeLikelihood(Likelihood):
             n1,
             n0,
             *shape,
-            table.x_edge,
+            *room,
         )
         sample.theta[:] = theta.T
         quiet = np.ascontiguousarray(path_products(sample.parent, sample.theta).T)
@@ -115,7 +119,8 @@ class AttributeLikelihood(Likelihood):
             n0,
         )
         bounds = np.array(self.c_bounds, dtype=float)
-        steps.draw_spreads(words, sample.spread, bounds, sample.parent, theta, *shape, table.x_edge)
+        given = sample.parent, n_children, theta
+        steps.draw_spreads(words, sample.spread, bounds, *given, *shape, np.empty(n_nodes))
 
     def table(self) -> tuple[np.ndarray, float, float, float]:
         """Return log B with the least log c, the step of log c, and the largest logit."""
@@ -141,12 +146,14 @@ class AttributeLikelihood(Likelihood):
             total
             + steps.log_thetas(
                 sample.parent,
+                count_children(sample.parent),
                 theta,
                 sample.spread,
                 table.values,
                 table.log_c_low,
                 table.c_step,
                 table.x_edge,
+                np.empty(theta.shape[1]),
             )
         )
 
@@ -172,6 +179,11 @@ class AttributeLikelihood(Likelihood):
             mean[k] = p @ np.exp(log_u)
         quiet = path_products(sample.parent, sample.theta) * (1 - mean)
         return 1 - (sample.noise + (1 - 2 * sample.noise) * quiet)
+
+
+def count_children(parent: np.ndarray) -> np.ndarray:
+    """Return the number of children of each node."""
+    return np.bincount(parent[1:], minlength=len(parent))
 
 
 def path_products(parent: np.ndarray, theta: np.ndarray) -> np.ndarray:

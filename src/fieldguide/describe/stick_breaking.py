@@ -31,6 +31,7 @@ from fieldguide._saving import Array, Part
 from fieldguide.describe import _moves, _sticks
 from fieldguide.describe._draws import seed_words
 from fieldguide.describe._node_parameters import Columns, fill_all_scores, make_nodes
+from fieldguide.describe._node_proposals import make_room
 from fieldguide.describe.packed_rows import AttributeRows
 from fieldguide.describe.tree import check_parents, find_depth
 
@@ -312,10 +313,15 @@ class Chain:
                 rows.soft,
                 rows.evidence,
             )
-        if _sticks.draw_sticks(nodes, columns, words, n_here, n_all) == _sticks.FULL:
+        children = 1 + np.argsort(old.parent[1:], kind="stable")
+        offset = np.searchsorted(old.parent[children], np.arange(n_nodes + 1))
+        room = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes)
+        end = _sticks.draw_sticks(nodes, columns, words, n_here, n_all, children, offset, *room)
+        if end == _sticks.FULL:
             return False
+        segments = _sticks.make_segments(len(nodes.parent))
         found = _sticks.assign_rows(
-            nodes, columns, words, rows.start, rows.stop, rows.entries, labels
+            nodes, columns, segments, words, rows.start, rows.stop, rows.entries, labels
         )
         return bool(found != _sticks.FULL)
 
@@ -349,10 +355,12 @@ class Chain:
         n_here, n_all = np.zeros((2, room), dtype=np.int64)
         n_here[:n_nodes], n_all[:n_nodes] = sample.counts()
         labels = sample.labels.copy()
+        table = self.likelihood.table()
         _moves.try_moves(
             self._nodes,
             columns,
-            self.likelihood.table(),
+            table,
+            make_room(len(rows), len(self._nodes.parent), rows.n_attributes, table[0].shape[1]),
             words,
             rows.start,
             rows.stop,
@@ -378,7 +386,8 @@ class Chain:
             n_all = np.empty(n_nodes, dtype=np.int64)
             _sticks.count_up(nodes.parent[:n_nodes], labels, n_here, n_all)
         order = np.empty(n_nodes, dtype=np.int64)
-        order = order[: _sticks.find_preorder(nodes, n_all, order)]
+        pending = np.empty(n_nodes + 1, dtype=np.int64)
+        order = order[: _sticks.find_preorder(nodes, n_all, order, pending)]
         place = np.full(n_nodes + 1, -1)  # the last one is the root's parent
         place[order] = np.arange(len(order))
         return Sample(
@@ -437,9 +446,10 @@ def log_tree(sample: Sample, prior: StickPrior) -> float:
     """Return log p(labels | alpha, lambda, gamma), sticks integrated out."""
     n_here, n_all = sample.counts()
     alpha, decay, gamma = sample.hyper
+    n_nodes = len(sample.parent)
     return float(
-        _sticks.log_stops(alpha, decay, prior.max_depth, sample.depth(), n_here, n_all)
-        + _sticks.log_branches(gamma, sample.parent, n_here, n_all)
+        _sticks.log_stops(alpha, decay, prior.max_depth, n_nodes, sample.depth(), n_here, n_all)
+        + _sticks.log_branches(gamma, n_nodes, sample.parent, n_here, n_all)
     )
 
 

@@ -4,7 +4,8 @@ Drawn specimens of 256 px as JPEG files; both looks of the network, thumbnails, 
 build does with each picture. Each worker is a process of one thread on this machine, warmed up.
 Contestants take turns, and the best turn counts; the load of the machine is told beside it, since
 on a busy machine workers get what others leave. Seconds of processor time do not depend on that
-as much: those of the building machine for a picture say how many workers it can feed.
+as much: those of the building machine for a picture say how many workers it can feed. Nor does the
+time of pieces of work that only wait: it says what dealing them out costs.
 
     python benchmarks/run.py --only cluster
 """
@@ -37,7 +38,8 @@ from fieldguide.guide.rows import DescribeShard, describe_pictures
 from fieldguide.guide.shards import MeasureShard, Shard
 from fieldguide.guide.shelf import Shelf
 
-N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 64, 256, 8, 16
+N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 64, 256, 6, 16
+N_NAPS, NAP_S = 24, 0.4  # as long as eight pictures
 
 
 @dataclass
@@ -63,6 +65,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         clients = {n: opened.enter_context(start_workers(n, root)) for n in counts}
         for client in clients.values():
             looker.look(client)
+        naps = {n: nap(client, tiny=tiny) for n, client in clients.items() if n}
         turns: dict[int, list[Turn]] = {n: [] for n in counts}
         loads = [os.getloadavg()[0]]
         for _ in range(n_turns):
@@ -76,6 +79,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             "images per second": n_images / best.seconds,
             "here, ms of processor time a picture": 1000 * least(taken, "here_s") / n_images,
             "there, ms of processor time a picture": 1000 * least(taken, "there_s") / n_images,
+            "waiting, s": naps.get(n, 0.0),
             "turns, s": [turn.seconds for turn in taken],
         }
     return {
@@ -84,6 +88,15 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         "load": [min(loads), max(loads)],
         "rows": rows,
     }
+
+
+def nap(client: Any, *, tiny: bool) -> float:
+    """Return the seconds that pieces of work take which only wait."""
+    cluster, length = Cluster(client), 0.01 if tiny else NAP_S
+    cluster.map_in_order(time.sleep, [0.0] * 4)
+    began = time.perf_counter()
+    cluster.map_in_order(time.sleep, [length] * N_NAPS)
+    return time.perf_counter() - began
 
 
 def least(turns: Sequence[Turn], name: str) -> float:
@@ -206,14 +219,15 @@ def table(result: dict) -> str:
     lines = [
         f"{result['n_images']} pictures, both looks; {result['cores']} cores, whose load was "
         f"{result['load'][0]:.1f} to {result['load'][1]:.1f}; the best of "
-        f"{len(rows['1']['turns, s'])} turns.",
+        f"{len(rows['1']['turns, s'])} turns. Waiting is {N_NAPS} pieces of work of {NAP_S} s.",
         "",
-        f"| who measures | {' | '.join(names)} | × one worker |",
-        "|---" * (2 + len(names)) + "|",
+        f"| who measures | {' | '.join(names)} | × one worker | × one worker, waiting |",
+        "|---" * (3 + len(names)) + "|",
     ]
     for n, row in rows.items():
         who = {"0": "one thread, no scheduler", "1": "1 worker"}.get(n, f"{n} workers")
         values = " | ".join(f"{row[name]:.1f}" for name in names)
         ratio = row[names[0]] / rows["1"][names[0]]
-        lines.append(f"| {who} | {values} | {ratio:.2f} |")
+        waiting = rows["1"]["waiting, s"] / row["waiting, s"] if row["waiting, s"] else 0.0
+        lines.append(f"| {who} | {values} | {ratio:.2f} | {waiting:.2f} |")
     return "\n".join(lines)

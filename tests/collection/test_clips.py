@@ -86,6 +86,15 @@ def test_a_file_that_hides_its_length_is_read_for_a_bounded_time(tmp_path, monke
     assert picture.clip.seconds == pytest.approx(10)
 
 
+def test_a_short_clip_of_many_pixels_is_seen_by_seeking_too(tmp_path, monkeypatch):
+    write_clip(tmp_path / "dense.mp4", ramp(150), gop=5)
+    monkeypatch.setattr(clips, "MOST_DECODED_PX", 50 * 32 * 32)
+    decoded = count_frames(monkeypatch)
+    picture = read_picture_or_clip(tmp_path / "dense.mp4")
+    assert len(decoded) <= 50
+    np.testing.assert_allclose(times_of(picture), (np.arange(8) + 0.5) * 15 / 8, atol=15 / 16)
+
+
 def count_frames(monkeypatch):
     """Return a list that grows with each frame that is decoded."""
     decoded = []

@@ -15,6 +15,7 @@ from tests.fuzz.runner import Fuzzer, run
 CASES = {
     **{
         "images": 1500,
+        "clips": 200,
         "sidecar": 300,
         "npy": 400,
         "onnx": 150,

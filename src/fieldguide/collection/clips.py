@@ -9,9 +9,11 @@ longer             each frame is found by seeking: as much work for ten hours as
 length unknown     as the short ones
 =================  ==============================================================================
 
-However long a file is, or says that it is, at most ``MOST_DECODED`` frames and ``MOST_BYTES`` of it
-are read in order, and ``MOST_PER_SEEK`` frames after a seek; the frames found until then are the
-clip. What is damaged behind the first frame costs the rest, not the clip.
+However long a file is, or says that it is, at most ``MOST_DECODED`` frames are decoded in order, or
+``MOST_PER_SEEK`` after each seek, and either way no more than ``MOST_DECODED_PX`` pixels; at most
+``MOST_BYTES`` of the file are read. The frames found until then are the clip. A short clip that
+has more pixels than that is read as a long one. What is damaged behind the first frame costs the
+rest, not the clip.
 
 Video files are decoded by PyAV, of the extra ``video``. The container is told by the first bytes
 and named to the decoder, so that no file can be taken for a playlist, which names others. GIFs go
@@ -52,7 +54,7 @@ FRAME_PX = 1280  # longer side of a frame that is kept
 SHORT_S = 20.0
 LONGEST_S = 1e7  # four months; a file that claims more does not know its length
 MOST_DECODED = 1200  # frames in order
-MOST_DECODED_PX = 3_000_000_000
+MOST_DECODED_PX = 2_000_000_000  # half a minute of work at worst
 MOST_PER_SEEK = 300
 MOST_BYTES = 2**29  # of a file that are read
 SUFFIXES = frozenset((".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm"))
@@ -158,12 +160,17 @@ def read_stretch(
     data = source if isinstance(source, bytes) else read_file(source)
     if not data.startswith(b"GIF8"):
         return None
-    check_parts(data)
-    image = open_header(data, max_pixels)
-    if not getattr(image, "is_animated", False):
-        return None
-    with BUDGET.share(BYTES_PER_PIXEL * image.width * image.height):
-        return choose_stretch(_walk_gif(image), at_s)
+    try:
+        check_parts(data)
+        image = open_header(data, max_pixels)
+        if not getattr(image, "is_animated", False):
+            return None
+        with BUDGET.share(BYTES_PER_PIXEL * image.width * image.height):
+            return choose_stretch(_walk_gif(image), at_s)
+    except UnreadableImageError:
+        raise
+    except Exception as error:  # as above
+        raise UnreadableImageError(f"damaged or truncated ({type(error).__name__})") from None
 
 
 def choose_stretch(frames: Iterable[tuple[float, "_Later"]], at_s: float) -> Stretch | None:
@@ -329,7 +336,7 @@ class _Video:
         length = self._find_length()
         with BUDGET.share(BYTES_PER_PIXEL * self._px):
             found: list[Timed] = []
-            if length is not None and length > SHORT_S:
+            if length is not None and (length > SHORT_S or self._is_heavy(length)):
                 found = self._seek_all(length)
             if not found:
                 found, whole = _spread(self._decode(), self._px)
@@ -360,10 +367,16 @@ class _Video:
             return None
         return length if 0 < length <= LONGEST_S else None
 
+    def _is_heavy(self, length: float) -> bool:
+        """Whether all frames have more pixels than are decoded of one file."""
+        rate = float(self._stream.average_rate or 0)
+        return rate * length * self._px > MOST_DECODED_PX
+
     def _seek_all(self, length: float) -> list[Timed]:
         """Return the frames nearest to even times, each found by seeking."""
         found: dict[float, Image.Image] = {}
         step = length / N_FRAMES
+        most = min(MOST_PER_SEEK, MOST_DECODED_PX // N_FRAMES // self._px)
         for k in range(N_FRAMES):
             wanted = (k + 0.5) * step
             offset = int((self._start + wanted) / self._stream.time_base)
@@ -372,7 +385,7 @@ class _Video:
                 last = None
                 for n, last in enumerate(self._decode(raw=True)):
                     # A frame within half a step is as good, and often needs no decoding but its own
-                    if last[0] >= wanted - step / 2 or n >= MOST_PER_SEEK:
+                    if last[0] >= wanted - step / 2 or n >= most:
                         break
                 if last is not None and last[0] not in found:
                     found[last[0]] = self._to_image(last[1])
@@ -478,13 +491,18 @@ def _read_gif(data: bytes, picture: Picture, max_pixels: int) -> Picture:
 
 
 def _walk_gif(image: Any) -> Iterator[tuple[float, _Later]]:
-    at_s = 0.0
-    with suppress(EOFError, OSError, SyntaxError):
-        for n in range(MOST_DECODED):
+    """Yield times and frames of an opened GIF until its end or the first damage."""
+    at_s, size = 0.0, image.size
+    for n in range(MOST_DECODED):
+        try:
             image.seek(n)
+            if image.size != size:  # a frame that reaches beyond the picture enlarges it
+                return
             image.load()
-            yield round(at_s, 3), _Later(lambda i: shrink_frame(to_rgb(i.copy(), 1)), image)
-            at_s += max(image.info.get("duration", 100), 10) / 1000
+        except Exception:  # Pillow raises nearly anything on a damaged file
+            return
+        yield round(at_s, 3), _Later(lambda i: shrink_frame(to_rgb(i.copy(), 1)), image)
+        at_s += max(image.info.get("duration", 100), 10) / 1000
 
 
 def shrink_frame(image: Image.Image) -> Image.Image:

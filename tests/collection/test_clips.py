@@ -287,3 +287,15 @@ def test_the_digest_of_a_large_file_reads_a_few_pieces(tmp_path):
     before = digest_clip(small)
     small.write_bytes(b"abd")
     assert digest_clip(small) != before
+
+
+def test_a_disk_that_fails_is_no_damage_of_the_file(tmp_path, monkeypatch):
+    write_clip(tmp_path / "a.mp4", ramp(9))
+
+    def fail(self, n):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(clips._Limited, "read", fail)
+    with pytest.raises(UnreadableImageError, match="cannot be opened") as error:
+        read_picture_or_clip(tmp_path / "a.mp4")
+    assert error.value.passing

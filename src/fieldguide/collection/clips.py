@@ -154,9 +154,7 @@ def read_stretch(
     head = source[:_HEAD_BYTES] if isinstance(source, bytes) else _read_head(source)
     container = find_container(head)
     if container is not None:
-        return _open_video(
-            source, container, max_pixels, lambda video: choose_stretch(video.play(at_s), at_s)
-        )
+        return _open_video(source, container, max_pixels, lambda video: video.stretch(at_s))
     data = source if isinstance(source, bytes) else read_file(source)
     if not data.startswith(b"GIF8"):
         return None
@@ -311,6 +309,8 @@ def _open_video(
             "it needs more memory than is free on this machine", passing=True
         ) from None
     except Exception as error:  # PyAV raises nearly anything on a damaged file
+        if isinstance(error, OSError) and not isinstance(error, av.FFmpegError):
+            raise _cannot_open(error) from None  # of the file, not of what it holds
         said = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
         said = said.splitlines()[0][:120].lower()
         raise UnreadableImageError(f"a video that is damaged or truncated ({said})") from None
@@ -348,13 +348,15 @@ class _Video:
         width, height = self._size
         return Picture(clip.best, width, height, taken=self._read_taken(), clip=clip)
 
-    def play(self, at_s: float) -> "Iterator[tuple[float, _Later]]":
-        """Yield the frames from before a moment on, for a bounded time."""
+    def stretch(self, at_s: float) -> Stretch | None:
+        """Return some frames in a row around a moment, where they come soon enough."""
         if at_s > SHORT_S:
             offset = int((self._start + at_s - STRETCH_S / 2) / self._stream.time_base)
             with suppress(self._av.FFmpegError):
                 self._opened.seek(offset, stream=self._stream)
-        yield from islice(self._decode(), MOST_DECODED)
+        most = min(MOST_DECODED, MOST_DECODED_PX // self._px)
+        with BUDGET.share(BYTES_PER_PIXEL * self._px):
+            return choose_stretch(islice(self._decode(), most), at_s)
 
     def _find_length(self) -> float | None:
         """Return the length that the file claims, in seconds; None where it claims none."""
@@ -370,7 +372,7 @@ class _Video:
     def _is_heavy(self, length: float) -> bool:
         """Whether all frames have more pixels than are decoded of one file."""
         rate = float(self._stream.average_rate or 0)
-        return rate * length * self._px > MOST_DECODED_PX
+        return bool(rate * length * self._px > MOST_DECODED_PX)
 
     def _seek_all(self, length: float) -> list[Timed]:
         """Return the frames nearest to even times, each found by seeking."""

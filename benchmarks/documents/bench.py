@@ -24,7 +24,7 @@ Written by `make pages` from what `fieldguide bench NAME --data DIR` found.
 Every numbered table and figure of the documents that Fieldguide follows: whether its claim *holds* on the collections that are here, holds *in part*, or *fails*, with the figures that decide.
 The collections of the documents are seldom here; what stands in for them is named.
 A figure is a mean ± half of its 95 % interval; where a collection was measured in part, the figure says of how many cells, splits or draws it is.
-Long ones can be made smaller by variables that the problem's own file names; the verdicts on Features in Concert are of `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, on Figure 4 of the Attention Tree of `KEYS_ONLY=deep KEYS_SPLITS=3` without the dearest keys, on Table 1 of feature selection of `ADDITIVE_WORDS=1000 ADDITIVE_ONLY=printed`.
+Long ones can be made smaller by variables that the problem's own file names; the verdicts on Features in Concert are of `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, on Figure 4 of the Attention Tree of `KEYS_ONLY=deep KEYS_SPLITS=3` without the dearest keys, on Table 1 of feature selection of `ADDITIVE_WORDS=1000 ADDITIVE_ONLY=document`.
 "As printed" is a method with the arguments of its document, which [benchmarks.md](benchmarks.md#as-printed) compares with ours.
 """  # noqa: E501
 

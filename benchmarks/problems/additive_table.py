@@ -20,7 +20,7 @@ univariate score is the F statistic of a word.
 
 Histograms, then splits, are kept in out/bench/additive, so that a run goes on where it was stopped;
 ``ADDITIVE_JOBS`` processes work on splits side by side; ``ADDITIVE_SPLITS`` (10) and
-``ADDITIVE_WORDS`` (1000,4000) make a smaller study, and ``ADDITIVE_ONLY=printed`` leaves out what
+``ADDITIVE_WORDS`` (1000,4000) make a smaller study, and ``ADDITIVE_ONLY=document`` leaves out what
 the document does not compare.
 """
 
@@ -196,13 +196,13 @@ METHODS: dict[str, tuple[Trial, Grid]] = {
 }
 
 
-PRINTED = ("linear SVM", WHOLE, "MKL-χ²", "FS-linear", "FS-χ²")  # what the document compares
+COMPARED = ("linear SVM", WHOLE, "MKL-χ²", "FS-linear", "FS-χ²")  # what the document compares
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
     sizes = [int(n) for n in os.environ.get("ADDITIVE_WORDS", "1000,4000").split(",")]
     sizes = [30] if tiny else sizes
-    methods = PRINTED if os.environ.get("ADDITIVE_ONLY") == "printed" else tuple(METHODS)
+    methods = COMPARED if os.environ.get("ADDITIVE_ONLY") == "document" else tuple(METHODS)
     cells = CELLS.with_name("additive-tiny") if tiny else CELLS
     problems = [Problem(name, n_words, tiny) for n_words in sizes for name in PROBLEMS]
     if any(describe(cells, data, problem) is None for problem in problems):

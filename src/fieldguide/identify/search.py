@@ -37,6 +37,7 @@ from fieldguide._check import check_number
 from fieldguide._parallel import map_in_order
 from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _walks
+from fieldguide.identify._margins import Links, Rows, Source
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, KernelFunctions, LinearFunctions
 
@@ -332,12 +333,12 @@ def find_reach(graph: DecisionGraph, tolerance: float) -> float:
     return float(tolerance) * (REACH if graph.has_evidence else 1.0)
 
 
-def read_links(graph: DecisionGraph) -> _walks.Links:
+def read_links(graph: DecisionGraph) -> Links:
     """Return the graph as the compiled loops read it."""
     class_leaf = np.full(graph.n_classes, -1, dtype=np.int32)
     numbers = np.arange(graph.n_leaves, dtype=np.int32)[::-1]
     class_leaf[graph.leaf_class[numbers]] = numbers
-    return _walks.Links(
+    return Links(
         *(graph.left, graph.right, graph.scale, graph.leaf_class, graph.n_classes),
         *(graph.roots, graph.class_logits, graph.precision, graph.leaf_bonus, class_leaf),
     )
@@ -386,17 +387,17 @@ def class_functions(graph: DecisionGraph, flat: Functions | None) -> tuple[Any, 
     return functions, None
 
 
-def look(functions: Functions, rows: Any, n_jobs: int | None) -> tuple[_walks.Rows, _walks.Source]:
+def look(functions: Functions, rows: Any, n_jobs: int | None) -> tuple[Rows, Source]:
     """Return what the compiled loops read: the rows and functions, or margins of all functions."""
     n = rows.shape[0]
     if _is_direct(functions, rows):
         coef, intercept = (np.ascontiguousarray(a, dtype=np.float32) for a in functions[:2])
         values = np.ascontiguousarray(rows, dtype=np.float32)
-        known = _walks.Rows(values, np.empty((n, 0)))
-        return known, _walks.Source(functions.n_features, coef, intercept)
+        known = Rows(values, np.empty((n, 0)))
+        return known, Source(functions.n_features, coef, intercept)
     margins = np.ascontiguousarray(functions.evaluate(rows, n_jobs), dtype=np.float64)
-    known = _walks.Rows(np.empty((n, 0), np.float32), margins)
-    return known, _walks.Source(0, _NO_COEF, _NO_INTERCEPT)
+    known = Rows(np.empty((n, 0), np.float32), margins)
+    return known, Source(0, _NO_COEF, _NO_INTERCEPT)
 
 
 def _is_direct(functions: Functions | None, X: Any) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from fieldguide.errors import InvalidArgument
 from fieldguide.identify import _walks, search
+from fieldguide.identify._margins import Rows, Source
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, LinearFunctions
 
@@ -40,7 +41,7 @@ class FastWalker:
         self.classes = np.arange(graph.n_classes) if classes is None else np.asarray(classes)
         functions = search.node_functions(graph)
         functions = functions._replace(coef=_align(functions.coef))
-        self._source = _walks.Source(functions.n_features, *functions)
+        self._source = Source(functions.n_features, *functions)
         self._links = search.read_links(graph)
         # Leaves by the number of their class: the walk then ends at the answer.
         leaf_class = graph.leaf_class
@@ -68,7 +69,7 @@ class FastWalker:
             return self.classes[[self.best(X[0])]]
         leaf, n_asked = np.empty((2, len(X)), dtype=np.int32)
         links = self._links
-        rows = _walks.Rows(X, np.empty((len(X), 0)))
+        rows = Rows(X, np.empty((len(X), 0)))
         _walks.walk_rows(rows, self._source, links, links.roots[0], leaf, n_asked)
         return self.classes[links.leaf_class[leaf]]
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from threadpoolctl import threadpool_limits
 
@@ -155,17 +156,21 @@ def look(work: Workspace, sample: Sequence[int], inputs: str) -> dict[str, Any] 
         regions = video.supervoxels(frames, "slic", max_side_px=96, flow=flow)
         bag = video.supervoxel_features(frames, regions, words, parts=("words", "flow"), flow=flow)
         row = words.transform([frames])[0]
-        arrays = {"bag": bag, "labels": regions.labels, "row": row}
+        arrays = {"bag": bag, "labels": regions.labels.astype(np.int16), "row": row}
         return table.records[i].digest, save(arrays)
 
-    missing = [pair for pair in pairs if table.records[pair[0]].digest not in kept]
+    known = {
+        i: _unpack(kept.get(table.records[i].digest), stretch.frames.shape[:3])
+        for i, stretch in pairs
+    }
+    missing = [pair for pair in pairs if known[pair[0]] is None]
     n_done = len(pairs) - len(missing)
     work.progress(_STEP, n_done, len(pairs))
     for part in map_in_order(describe, missing, n_jobs=n_jobs):
         kept.write([part])
         n_done += 1
         work.progress(_STEP, n_done, len(pairs))
-    looked = [load(kept[table.records[i].digest]) for i in ids]
+    looked = [known[i] or load(kept[table.records[i].digest]) for i in ids]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FieldguideWarning)
         key = OneVsAllClassifier(10.0, "chi2", random_state=work.seed, n_jobs=n_jobs)
@@ -182,6 +187,18 @@ def look(work: Workspace, sample: Sequence[int], inputs: str) -> dict[str, Any] 
         }
     n_right = int((key.classes_[held_out.answer] == y[held_out.rows]).sum())
     return {"clips": clips, "n_asked": len(held_out.rows), "n_right": n_right}
+
+
+def _unpack(data: bytes | None, shape: tuple[int, ...]) -> dict[str, np.ndarray] | None:
+    """Return what was kept of a clip; None where it is not there, or not of such frames."""
+    if data is None:
+        return None
+    try:
+        arrays = load(data)
+        fits = arrays["labels"].shape == shape and len(arrays["bag"]) > arrays["labels"].max()
+        return arrays if fits and arrays["row"].shape == (N_WORDS,) else None
+    except (SafetensorError, KeyError, ValueError, TypeError):
+        return None
 
 
 def score_regions(

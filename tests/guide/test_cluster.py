@@ -15,9 +15,11 @@ from fieldguide import _cluster, chapters
 from fieldguide._cluster import open_cluster
 from fieldguide.collection import Collection
 from fieldguide.errors import ClusterError
+from fieldguide.features.network import Network
 from fieldguide.guide import Guide
 from fieldguide.guide.lens import Lens
-from fieldguide.guide.shards import MeasureShard, Odd, Shard, check_shared, find_odd
+from fieldguide.guide.measure import measure_batch
+from fieldguide.guide.shards import MeasureShard, Odd, Parcel, Shard, check_shared, find_odd
 from fieldguide.select import ConcertSelector, FeatureSums
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
@@ -88,6 +90,25 @@ def test_arrays_chains_and_exemplars_travel_too(blobs, tmp_path, workers):
         assert client.status == "running"
     assert contents(guide.folder) == contents(alone.folder)
     assert guide.all_located() or "places" not in chapters.OPTIONAL
+
+
+def test_images_and_clips_at_an_address_are_fetched_by_workers(blobs, tmp_path, workers):
+    pytest.importorskip("fsspec", reason="needs the extra remote")
+    pictures = [Image.fromarray(blobs[0][8 * i]) for i in range(3)]
+    pictures[0].save(tmp_path / "0.gif", save_all=True, append_images=pictures[1:])
+    for i in (1, 2):
+        pictures[i].save(tmp_path / f"{i}.png")
+    found, network = Collection.from_folder(f"file://{tmp_path}"), Network()
+    parcel = Parcel()
+    here = measure_batch(found, range(3), network, parcel)
+    with open_cluster(workers.address) as cluster:
+        function = MeasureShard(Lens.of(network, (), "cpu"))
+        ((there, sent),) = cluster.map_in_order(function, [Shard(found.part(range(3)))])
+    assert sent == parcel.pictures
+    assert here[0].clip is not None
+    assert [r.without_arrays() for r in there] == [r.without_arrays() for r in here]
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one.logits, other.logits)
 
 
 def test_a_file_that_changes_after_it_was_listed_is_read_here(folder, whole, workers, tmp_path):

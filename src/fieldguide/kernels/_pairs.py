@@ -93,7 +93,8 @@ class Pairs(ABC):
         values = self.distances(low, high)
         with np.errstate(over="ignore", under="ignore"):  # far enough apart is 0
             values *= -gamma
-            return np.exp(values, out=values)
+            np.exp(values, out=values)
+        return values
 
     @abstractmethod
     def weigh(self, rows: Rows) -> np.ndarray:
@@ -183,7 +184,9 @@ class DensePairs(Pairs):
     def _log(self, values: np.ndarray) -> np.ndarray:
         if self.kernel.op != JENSEN_SHANNON:
             return values
-        return np.log2(values, out=np.zeros_like(values), where=values > 0)
+        logs = np.zeros_like(values)
+        np.log2(values, out=logs, where=values > 0)
+        return logs
 
 
 class ProductPairs(Pairs):

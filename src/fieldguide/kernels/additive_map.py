@@ -208,7 +208,8 @@ class AdditiveKernelMap(Saved, TransformerMixin, BaseEstimator):
 
 def spectrum(kernel: str, frequency: np.ndarray) -> np.ndarray:
     """Return the Fourier transform κ of K at the given frequencies."""
-    decay = 2 * np.exp(-np.pi * frequency) / (1 + np.exp(-2 * np.pi * frequency))  # sech(πλ)
+    decay: np.ndarray  # sech(πλ)
+    decay = 2 * np.exp(-np.pi * frequency) / (1 + np.exp(-2 * np.pi * frequency))
     if kernel == "chi2":
         return decay
     tail = 1 / (1 + 4 * frequency**2)

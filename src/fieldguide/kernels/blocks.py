@@ -171,7 +171,7 @@ def _prepare(
 
 def _check_type(owner: str, dtype: Any) -> np.dtype:
     try:
-        kind = np.dtype(dtype)
+        kind: np.dtype = np.dtype(dtype)
     except TypeError:
         kind = np.dtype(object)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -209,7 +209,7 @@ def _find_gamma(rows: Rows, kernel: str, n_pairs: int | None, random_state: int)
 
 def _mean_squared_distance(rows: Rows) -> float:
     """Return the mean over pairs from the mean row: Σ_{i<j} |x_i − x_j|² = n Σ |x_i − mean|²."""
-    n = rows.shape[0]
+    n: int = rows.shape[0]
     mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     if is_sparse(rows):
         squares = rows.data.astype(np.float64)
@@ -221,7 +221,7 @@ def _mean_squared_distance(rows: Rows) -> float:
 
 
 def _mean_distance(rows: Rows, kernel: str) -> float:
-    n = rows.shape[0]
+    n: int = rows.shape[0]
     pairs = choose_pairs(rows, rows, DEFINITIONS[kernel], is_half=True)
     height = pairs.chunk_rows()
     total = sum(

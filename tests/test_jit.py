@@ -1,8 +1,10 @@
 """What the decorators of compiled functions promise."""
 
+import gc
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -103,6 +105,45 @@ def test_errors_of_inner_functions_reach_python():
     assert divide(6.0, 3.0) == 2.0
     with pytest.raises(ZeroDivisionError):
         divide(1.0, 0.0)
+
+
+class Pair(NamedTuple):
+    values: np.ndarray
+    n: int
+
+
+@inner_jit(counted=False)
+def read_pair(pair):
+    return pair.values[0] + pair.n
+
+
+@jit
+def read_chosen(one, other, is_other):
+    chosen = one
+    if is_other:
+        chosen = other
+    first = read_pair(chosen)
+    one = other
+    total = 0.0
+    for turn in range(3):
+        total += read_pair(chosen)
+        chosen = Pair(one.values, turn)
+    return first, read_pair(one), total
+
+
+def test_a_variable_that_holds_another_tuple_is_read_anew():
+    one, other = Pair(np.array([1.0]), 10), Pair(np.array([2.0]), 20)
+    assert read_chosen(one, other, False) == (11.0, 22.0, 11.0 + 2.0 + 3.0)
+    assert read_chosen(one, other, True) == (22.0, 22.0, 22.0 + 2.0 + 3.0)
+
+
+def test_garbage_is_collected_again_after_compiling():
+    @jit
+    def double(x):
+        return 2 * x
+
+    assert double(1.5) == 3.0
+    assert gc.isenabled()
 
 
 def test_an_untried_version_of_numba_serves_by_its_public_parts(tmp_path):

@@ -27,7 +27,7 @@ _ROUND = 1.5 * 2.0**52
 _ROUND_BITS = int(np.float64(_ROUND).view(np.int64))
 
 
-@jit
+@jit(counted=False)
 def find_range(levels, rows, low, high):
     """Write the least and the largest level of each column among some rows; O(rows × d)."""
     low[:] = 255
@@ -38,7 +38,7 @@ def find_range(levels, rows, low, high):
             high[j] = max(high[j], levels[row, j])
 
 
-@jit
+@jit(counted=False)
 def gather_blocks(levels, rows, features, blocks):
     """Copy some rows of some columns into blocks, (n_blocks, m × WIDTH); O(rows × features)."""
     for b in range(blocks.shape[0]):
@@ -49,7 +49,7 @@ def gather_blocks(levels, rows, features, blocks):
                 blocks[b, i * WIDTH + f] = levels[rows[i], features[first + f]]
 
 
-@jit
+@jit(counted=False)
 def count_raised(block, low):
     """Return how many entries of a block are above the lowest level of their column; O(entries)."""
     found = 0
@@ -60,7 +60,7 @@ def count_raised(block, low):
     return found
 
 
-@jit
+@jit(counted=False)
 def list_raised(block, low, at, starts, entries):
     """Write the places in a block's sums of each row's raised entries, from ``at`` on; O(entries).
 
@@ -116,7 +116,7 @@ def add_and_find(blocks, first, last, entries, starts, rows, amounts, sums, low,
     return best, place, threshold
 
 
-@inner_jit
+@inner_jit(counted=False)
 def add_amounts(block, rows, amounts, sums):
     """Add the amount of each row to the sum of its level in every column; O(rows × WIDTH)."""
     for r in range(len(rows)):
@@ -127,7 +127,7 @@ def add_amounts(block, rows, amounts, sums):
             sums[np.uint64(block[at + f]) * _WIDTH + f] += amount
 
 
-@inner_jit
+@inner_jit(counted=False)
 def add_listed(entries, starts, rows, amounts, sums):
     """Add the amount of each row at the places listed for it; O(places)."""
     for r in range(len(rows)):
@@ -136,7 +136,7 @@ def add_listed(entries, starts, rows, amounts, sums):
             sums[entries[e]] += amount
 
 
-@jit
+@jit(counted=False)
 def reweigh(block, column, threshold, side, alpha, factor, sign, weight, score, rows, amounts):
     """Let a stump speak: add it to the score, raise the weights of the rows that it gets wrong.
 
@@ -157,7 +157,7 @@ def reweigh(block, column, threshold, side, alpha, factor, sign, weight, score, 
     return n_wrong, gain
 
 
-@jit
+@jit(counted=False)
 def rank_entropy(count):
     """Return count · log2(count) as the nearest whole number, 0 for 0; count is whole, below 2^44.
 
@@ -241,7 +241,7 @@ def find_split(blocks, first, last, group, weight, whole, low, high):
     return best, place, threshold
 
 
-@inner_jit
+@inner_jit(counted=False)
 def sort_by_level(block, column, low, chosen, order, start):
     """Write the rows above the lowest level in the order of their levels; O(m).
 
@@ -265,7 +265,7 @@ def sort_by_level(block, column, low, chosen, order, start):
     start[0] = 0
 
 
-@jit
+@jit(counted=False)
 def sum_sides(block, column, threshold, group, weight, left, right):
     """Add the weights of each class below a threshold and from it on; O(m)."""
     for i in range(len(group)):

@@ -55,7 +55,7 @@ def row_add(data, indices, indptr, width, row, step, w):
             w[columns[k]] += step * x[k]
 
 
-@jit
+@jit(counted=False)
 def square_norms(data, indices, indptr, width, n, out):
     """Write |x_i|² of all n rows to out. O(non-zeros)."""
     for i in range(n):
@@ -82,7 +82,7 @@ def combine(data, indices, indptr, width, rows, sign, alpha, bias, w):
         w[j] = total[j]
 
 
-@jit
+@jit(counted=False)
 def evaluate(data, indices, indptr, width, rows, bias, w, out):
     """Write f_p = w · (x_p, bias) of every position to out. O(non-zeros)."""
     offset = w[w.shape[0] - 1] * bias
@@ -90,7 +90,7 @@ def evaluate(data, indices, indptr, width, rows, bias, w, out):
         out[p] = row_dot(data, indices, indptr, width, rows[p], w) + offset
 
 
-@jit
+@jit(counted=False)
 def sum_objectives(margin, sign, cost, squared, alpha, w):
     """Return primal and dual value of (w, α) for the f_p in ``margin``. O(m + columns)."""
     loss = 0.0
@@ -108,7 +108,7 @@ def sum_objectives(margin, sign, cost, squared, alpha, w):
     return half + loss, linear - half
 
 
-@jit
+@jit(counted=False)
 def choose_active(margin, sign, cost, squared, alpha, slack, active):
     """Write the positions that are not clearly at their bound to active; return their number."""
     n_active = 0
@@ -125,7 +125,7 @@ def choose_active(margin, sign, cost, squared, alpha, slack, active):
     return n_active
 
 
-@jit
+@jit(counted=False)
 def choose_worst(margin, sign, cost, squared, alpha, is_first, active):
     """Write the unsettled positions of one class to active; return their number. O(m).
 
@@ -152,7 +152,7 @@ def choose_worst(margin, sign, cost, squared, alpha, is_first, active):
     return n_active
 
 
-@jit
+@jit(counted=False)
 def label_rows(index, k, base, factors, sign, cost):
     """Write the signs and costs of class k against the rest. O(n)."""
     for i in range(index.shape[0]):
@@ -161,7 +161,7 @@ def label_rows(index, k, base, factors, sign, cost):
         cost[i] = base[i] * factors[1 if is_own else 0]
 
 
-@jit
+@jit(counted=False)
 def clip_alpha(cost, squared, alpha):
     """Bring alpha to what the dual allows. O(n)."""
     for p in range(alpha.shape[0]):
@@ -169,7 +169,7 @@ def clip_alpha(cost, squared, alpha):
         alpha[p] = min(max(alpha[p], 0.0), top)
 
 
-@jit
+@jit(counted=False)
 def descend(
     data,
     indices,
@@ -247,7 +247,7 @@ def descend(
     return max_epochs
 
 
-@inner_jit
+@inner_jit(counted=False)
 def place_largest(values):
     """Return the first place of the largest value. O(n); four maxima do not wait for each other."""
     n = len(values)

@@ -21,6 +21,7 @@ from fieldguide.guide.catalogue import Catalogue, write_catalogue
 from fieldguide.guide.couplets import make_couplets
 from fieldguide.guide.edited import Overlay
 from fieldguide.guide.finding import Finder
+from fieldguide.guide.movement import Movements
 from fieldguide.guide.naming import display_name, show_kinds
 from fieldguide.guide.pairs import compare_kinds
 from fieldguide.guide.views import (
@@ -60,6 +61,7 @@ class StandInGuide:
         self.unreadable = tuple(unreadable)
         self.visual_words = ()
         self.marks_of = {}
+        self.movements = Movements({}, 0, 0)
         self.characters = self.dichotomy = None
         self.report = None  # what needs a look, in a guide that knows of it
         self.differences = {}  # by (kind, other): what optional chapters say of the two

@@ -59,7 +59,14 @@ def _is_names(y: np.ndarray) -> bool:
 
 
 class Reliability(NamedTuple):
-    """Answers in bins of equal width, by how sure they were; bins without any are left out."""
+    """Answers in bins of equal width, by how sure they were; bins without any are left out.
+
+    Examples
+    --------
+    >>> found = Reliability(np.array([0.6, 0.9]), np.array([0.5, 0.9]), np.array([10, 30]))
+    >>> round(found.error, 3)  # 10 of 40 answers are 0.1 too sure
+    0.025
+    """
 
     confidence: np.ndarray  # (n_bins,) mean probability of the answers
     accuracy: np.ndarray  # (n_bins,) share of them that was right

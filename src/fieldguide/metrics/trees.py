@@ -133,6 +133,14 @@ def ancestor_matrix(parent: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return 1 where the node of a column is that of the row or above it, (n_nodes, n_nodes).
 
     A parent precedes its children; that of a root is -1.
+
+    Examples
+    --------
+    >>> ancestor_matrix([-1, 0, 0, 2])
+    array([[1., 0., 0., 0.],
+           [1., 1., 0., 0.],
+           [1., 0., 1., 0.],
+           [1., 0., 1., 1.]])
     """
     is_above = np.eye(len(parent))
     for node, above in enumerate(parent):

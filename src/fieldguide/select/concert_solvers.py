@@ -40,7 +40,15 @@ _MAX_STEPS = 1_000_000
 
 
 class ConcertSolution(NamedTuple):
-    """Weights and what they are worth."""
+    """Weights and what they are worth.
+
+    Examples
+    --------
+    >>> F = np.random.default_rng(0).uniform(size=(30, 6))
+    >>> found = solve_working_set(RowsObjective(F, F[:, 0]), 1)
+    >>> found.w.round(2), bool(found.objectives[-1] < 1e-6)
+    (array([1., 0., 0., 0., 0., 0.]), True)
+    """
 
     w: np.ndarray  # (n,)
     objectives: np.ndarray  # J after each pass over all columns
@@ -88,6 +96,14 @@ def solve_working_set(
         J, as a :class:`GramObjective` or a :class:`RowsObjective`.
     k, tol, start
         As of :func:`solve_concert`.
+
+    Examples
+    --------
+    >>> F = np.random.default_rng(0).uniform(size=(30, 6))
+    >>> objective = RowsObjective(F, F[:, :2].mean(axis=1))
+    >>> found = solve_working_set(objective, 2)
+    >>> found.gap <= 1e-6, found.w.round(2)
+    (True, array([0.5, 0.5, 0. , 0. , 0. , 0. ]))
     """
     n = len(objective.c)
     check_k(k, n)
@@ -152,6 +168,14 @@ def solve_frank_wolfe(
         As of :func:`solve_concert`.
     max_iter : int
         The most steps.
+
+    Examples
+    --------
+    >>> F = np.random.default_rng(0).uniform(size=(30, 6))
+    >>> objective = RowsObjective(F, F[:, :2].mean(axis=1))
+    >>> found = solve_frank_wolfe(objective, 2)
+    >>> found.gap <= 1e-3, np.argsort(-found.w)[:2].tolist()
+    (True, [0, 1])
     """
     n = len(objective.c)
     check_k(k, n)

@@ -86,6 +86,13 @@ class RowsObjective:
         Leave a bias free: J is least over ``w·f' + b``.
     h, ft : ndarray of shape (n,), optional
         Fᵀv and FᵀDt where they are known; classes that share rows know them from sums.
+
+    Examples
+    --------
+    >>> F = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> objective = RowsObjective(F, np.array([1.0, 0.0, 1.0]))
+    >>> objective.size, objective.c.tolist()
+    (2.0, [2.0, 1.0])
     """
 
     whole_up_to = 256
@@ -148,6 +155,15 @@ class RowsTable:
     Parameters
     ----------
     objective : RowsObjective
+
+    Examples
+    --------
+    >>> F = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> table = RowsObjective(F, np.array([1.0, 0.0, 1.0])).open_table()
+    >>> table.add(np.array([0]))
+    >>> J, slopes = table.look(np.array([1.0]))
+    >>> float(J), slopes.tolist()
+    (0.0, [0.0, 0.0])
     """
 
     def __init__(self, objective: RowsObjective) -> None:
@@ -192,6 +208,15 @@ class GramObjective:
         Σv, Σvt and Σvt².
     columns : ColumnMap, optional
     fit_bias : bool
+
+    Examples
+    --------
+    >>> F, t = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0, 1.0])
+    >>> objective = GramObjective(
+    ...     [(1.0, F.T @ F)], F.sum(axis=0), F.T @ t, mass=3.0, sum_t=t.sum(), size=t @ t
+    ... )
+    >>> objective.c.tolist()
+    [2.0, 1.0]
     """
 
     whole_up_to = 512
@@ -230,6 +255,17 @@ class GramTable:
     Parameters
     ----------
     objective : GramObjective
+
+    Examples
+    --------
+    >>> F, t = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0, 1.0])
+    >>> table = GramObjective(
+    ...     [(1.0, F.T @ F)], F.sum(axis=0), F.T @ t, mass=3.0, sum_t=t.sum(), size=t @ t
+    ... ).open_table()
+    >>> table.add(np.array([0, 1]))
+    >>> J, slopes = table.look(np.array([1.0, 0.0]))
+    >>> float(J), slopes.tolist()
+    (0.0, [0.0, 0.0])
     """
 
     def __init__(self, objective: GramObjective) -> None:

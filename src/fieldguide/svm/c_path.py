@@ -93,6 +93,14 @@ def hold_out(
     Returns
     -------
     ndarray of shape (len(grid), m, n_classes), float32
+
+    Examples
+    --------
+    >>> y = np.repeat([0, 1], 6)
+    >>> X = np.arange(12.0)[:, None]
+    >>> train = ask_two_classes(y, 2 * y - 1)
+    >>> hold_out(Problems(X), train, y, grid=(0.1, 10.0), n_folds=3).shape
+    (2, 12, 2)
     """
     rows = np.arange(problems.n) if rows is None else rows
     weight = np.ones(len(labels)) if weight is None else weight

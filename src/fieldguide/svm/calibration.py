@@ -29,7 +29,13 @@ _LOG_SCALE_RANGE = (-5.0, 7.0)
 
 
 class SigmoidCalibration(NamedTuple):
-    """A fitted sigmoid; call :meth:`probability`."""
+    """A fitted sigmoid; call :meth:`probability`.
+
+    Examples
+    --------
+    >>> SigmoidCalibration(slope=2.0, offset=0.0).probability([-1.0, 0.0, 1.0]).round(2)
+    array([0.12, 0.5 , 0.88])
+    """
 
     slope: float
     offset: float
@@ -71,6 +77,16 @@ def calibrate(
         Of the folds.
     settings
         ``loss``, ``intercept_scaling``, ``tol``, ``max_iter`` of :class:`~fieldguide.svm.Problems`.
+
+    Examples
+    --------
+    >>> sign = np.repeat([-1, 1], 20)
+    >>> X = np.random.default_rng(0).normal(sign[:, None], 1.0, (40, 2))
+    >>> sigmoid = calibrate(X, sign, fit_offset=False)
+    >>> bool(sigmoid.probability(-1.0) < sigmoid.probability(0.0) < sigmoid.probability(1.0))
+    True
+    >>> float(sigmoid.probability(0.0))
+    0.5
     """
     sign = check_signs(sign, len(sign))
     weight = check_weights(sample_weight, len(sign))
@@ -134,6 +150,13 @@ def fit_scale(scores: np.ndarray, index: np.ndarray) -> tuple[float, float]:
         Of rows that the functions have not seen.
     index : ndarray of shape (n,)
         Their classes.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    >>> scale, loss = fit_scale(scores, np.array([0, 0, 0, 1]))  # right three times in four
+    >>> round(float(1 / (1 + np.exp(-scale))), 3), round(loss, 3)
+    (0.75, 0.562)
     """
     from scipy.optimize import minimize_scalar
 

@@ -55,7 +55,15 @@ _PROGRESS = 0.02
 
 
 class LinearSolution(NamedTuple):
-    """Result of :func:`solve_linear`."""
+    """Result of :func:`solve_linear`.
+
+    Examples
+    --------
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> found = solve_linear(share_rows(X), np.array([-1.0, -1.0, 1.0, 1.0]), C=10.0)
+    >>> (X @ found.w + found.b).round(1), found.gap <= 1e-3
+    (array([-2., -1.,  1.,  2.]), True)
+    """
 
     w: np.ndarray  # (n_features,)
     b: float

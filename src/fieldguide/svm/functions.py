@@ -34,7 +34,14 @@ _ROWS_PER_BLOCK = 1024
 
 
 class LinearFunctions(NamedTuple):
-    """Functions w_j·x + b_j."""
+    """Functions w_j·x + b_j.
+
+    Examples
+    --------
+    >>> functions = LinearFunctions(np.array([[1.0, 0.0], [0.0, -1.0]]), np.array([0.0, 0.5]))
+    >>> functions.evaluate(np.array([[2.0, 3.0]])).tolist()
+    [[2.0, -2.5]]
+    """
 
     coef: np.ndarray  # (n_functions, n_features) float32
     intercept: np.ndarray  # (n_functions,) float32
@@ -54,7 +61,16 @@ class LinearFunctions(NamedTuple):
 
 
 class KernelFunctions(NamedTuple):
-    """Functions Σ_s β_js κ(x, z_s) + b_j over one pool of rows z."""
+    """Functions Σ_s β_js κ(x, z_s) + b_j over one pool of rows z.
+
+    Examples
+    --------
+    >>> coef = csr_array([[1.0, -1.0]])
+    >>> pool = np.array([[0.0], [2.0]])
+    >>> functions = KernelFunctions("rbf", 1.0, pool, np.arange(2), coef, np.zeros(1), 1)
+    >>> functions.evaluate(np.array([[0.0], [1.0], [2.0]])).ravel().round(2)
+    array([ 0.98,  0.  , -0.98])
+    """
 
     kernel: str
     gamma: float | None

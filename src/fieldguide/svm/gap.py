@@ -44,6 +44,12 @@ def primal_value(
     sample_weight : array of shape (n,), optional
     intercept_scaling : float
         The intercept is the weight of a further column of this value; 0 leaves it out.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [0.5], [2.0]]), np.array([-1, 1, 1])
+    >>> primal_value(X, y, np.array([1.0]), 0.0)  # 1/2 |w|² and a slack of 1/2
+    1.0
     """
     w = np.asarray(w, dtype=np.float64)
     slack = np.maximum(0, 1 - y * (_times(X, w) + b))
@@ -70,6 +76,14 @@ def dual_value(
         As of :func:`primal_value`.
     alpha : array of shape (n,)
         Dual variables.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [1.0]]), np.array([-1, 1])
+    >>> dual_value(X, y, np.array([0.5, 0.5]))
+    0.5
+    >>> primal_value(X, y, np.array([1.0]), 0.0)  # the same: both are optimal
+    0.5
     """
     cost = C * (np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float))
     alpha = clip_alpha(alpha, cost, loss)
@@ -95,6 +109,14 @@ def judge(
         Dual variables.
     problem
         Keywords of :func:`primal_value`.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [1.0]]), np.array([-1, 1])
+    >>> judge(X, y, np.array([1.0]), 0.0, np.array([0.5, 0.5]))
+    0.0
+    >>> judge(X, y, np.array([2.0]), 0.0, np.array([0.5, 0.5]))  # P is 2, D is 1/2
+    0.75
     """
     return relative_gap(primal_value(X, y, w, b, **problem), dual_value(X, y, alpha, **problem))
 

@@ -19,7 +19,15 @@ from fieldguide.svm.smo import LOSSES, solve_kernel
 
 
 class GramSolution(NamedTuple):
-    """Result of :func:`train_one_vs_all_gram`."""
+    """Result of :func:`train_one_vs_all_gram`.
+
+    Examples
+    --------
+    >>> x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> found = train_one_vs_all_gram(x @ x.T, np.array([0, 0, 1, 1]), 2)
+    >>> (found.beta @ (x @ x.T) + found.intercept[:, None]).argmax(axis=0)
+    array([0, 0, 1, 1])
+    """
 
     beta: csr_array  # (n_classes, n) signed dual variables; f_c(x) = Σ_k β_ck K(x_k, x) + b_c
     intercept: np.ndarray  # (n_classes,)

@@ -42,7 +42,15 @@ _START_EPOCHS = 50
 
 
 class OneVsAllSolution(NamedTuple):
-    """Result of :func:`train_one_vs_all`."""
+    """Result of :func:`train_one_vs_all`.
+
+    Examples
+    --------
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> found = train_one_vs_all(X, np.array([0, 0, 1, 1]), 2)
+    >>> (X @ found.coef.T + found.intercept).argmax(axis=1)
+    array([0, 0, 1, 1])
+    """
 
     coef: np.ndarray  # (n_classes, n_features), of the type of X
     intercept: np.ndarray  # (n_classes,)

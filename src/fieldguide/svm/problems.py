@@ -32,7 +32,15 @@ from fieldguide.svm.smo import solve_kernel
 
 
 class Question(NamedTuple):
-    """One binary problem: which rows, and on which side each of them is."""
+    """One binary problem: which rows, and on which side each of them is.
+
+    Examples
+    --------
+    >>> question = Question(rows=np.array([0, 2, 3]), sign=np.array([-1, 1, 1]))
+    >>> trained = Problems(np.array([[0.0], [0.5], [1.0], [3.0]])).solve([question], C=10.0)
+    >>> trained.gaps <= 1e-3
+    array([ True])
+    """
 
     rows: np.ndarray  # (m,) numbers of training rows
     sign: np.ndarray  # (m,) -1 or +1
@@ -40,7 +48,17 @@ class Question(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Functions over the shared rows, one for each problem."""
+    """Functions over the shared rows, one for each problem.
+
+    Examples
+    --------
+    >>> problems = Problems(np.array([[0.0], [1.0], [9.0]]))
+    >>> trained = problems.one_vs_all(np.array([0, 0, 1]), 2, C=10.0)
+    >>> trained.coef.shape, trained.beta.shape
+    ((2, 1), (2, 3))
+    >>> problems.evaluate(trained, np.arange(3)).argmax(axis=1)
+    array([0, 0, 1])
+    """
 
     # (n_functions, n) signed dual variables y·α; none are stored of what a device has trained
     beta: csr_array
@@ -345,6 +363,11 @@ def list_pairs(n_classes: int) -> np.ndarray:
     Parameters
     ----------
     n_classes : int
+
+    Examples
+    --------
+    >>> list_pairs(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
     """
     return np.stack(np.triu_indices(n_classes, k=1), axis=1)
 

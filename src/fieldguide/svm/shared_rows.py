@@ -14,7 +14,14 @@ from fieldguide.svm import _kernels
 
 
 class Rows(NamedTuple):
-    """A shared matrix as the kernels read it; made once by :func:`share_rows`."""
+    """A shared matrix as the kernels read it; made once by :func:`share_rows`.
+
+    Examples
+    --------
+    >>> rows = share_rows(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    >>> rows.shape, rows.norms.tolist()
+    ((2, 2), [25.0, 1.0])
+    """
 
     data: np.ndarray  # the flat matrix, or the stored values of a CSR matrix
     indices: np.ndarray  # columns of the stored values, unsigned; empty if dense
@@ -36,6 +43,12 @@ def share_rows(X: Any) -> Rows:
     ----------
     X : ndarray or CSR matrix of shape (n, d)
         float32 or float64, C-contiguous; anything else is converted.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> np.shares_memory(share_rows(X).data, X)
+    True
     """
     if isinstance(X, Rows):
         return X

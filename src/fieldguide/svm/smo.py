@@ -43,7 +43,14 @@ _NEVER = -1e300  # the error of a row that may not rise
 
 
 class KernelSolution(NamedTuple):
-    """Result of :func:`solve_kernel`."""
+    """Result of :func:`solve_kernel`.
+
+    Examples
+    --------
+    >>> found = solve_kernel(np.eye(2), np.array([-1.0, 1.0]), np.full(2, 10.0))
+    >>> found.beta.tolist(), found.gap <= 1e-3
+    ([-1.0, 1.0], True)
+    """
 
     beta: np.ndarray  # (m,) float64, y·α of the rows that took part
     intercept: float
@@ -88,6 +95,15 @@ def solve_kernel(
     -------
     KernelSolution
         With ``gap > tol`` when the steps ran out.
+
+    Examples
+    --------
+    >>> x = np.array([-1.0, 1.0, 3.0])
+    >>> found = solve_kernel(np.outer(x, x), np.array([-1.0, 1.0, 1.0]), np.full(3, 10.0))
+    >>> found.beta.round(3)  # the two rows next to the border support it
+    array([-0.5,  0.5,  0. ])
+    >>> (np.outer(x, x) @ found.beta + found.intercept).round(2)
+    array([-1.,  1.,  3.])
     """
     check_choice("solve_kernel", "loss", loss, LOSSES)
     y = np.ascontiguousarray(y, dtype=np.float64)

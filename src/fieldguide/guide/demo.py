@@ -13,7 +13,10 @@ from fieldguide.guide.folder import read_info
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.workspace import Settings
 
-PACKAGES = ("datasets", "guide", "features", "describe", "identify", "select", "locate")
+PACKAGES = (
+    *("collection", "datasets", "video", "guide", "features"),
+    *("describe", "identify", "select", "locate"),
+)
 N_PER_KIND = 24
 SIZE_PX = 320
 N_CLIPS = 16  # of each action

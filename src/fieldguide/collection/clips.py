@@ -81,7 +81,14 @@ Timed = tuple[float, Image.Image]
 
 
 class Stretch(NamedTuple):
-    """Some frames of a clip in a row, to see how it moves."""
+    """Some frames of a clip in a row, to see how it moves.
+
+    Examples
+    --------
+    >>> stretch = Stretch(np.zeros((2, 30, 40, 3), dtype=np.uint8), times=(0.0, 0.2))
+    >>> len(stretch.frames) == len(stretch.times)
+    True
+    """
 
     frames: np.ndarray  # (n_frames, height, width, 3) uint8
     times: tuple[float, ...]  # seconds from the beginning of the clip
@@ -112,7 +119,18 @@ def read_picture_or_clip(
     source: bytes | str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS, at_least_px: int = 0
 ) -> Picture:
     """Decode a picture, or a few frames of a clip; arguments and errors are those of
-    :func:`~fieldguide.collection.images.read_picture`."""
+    :func:`~fieldguide.collection.images.read_picture`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> file, frames = io.BytesIO(), [Image.new("L", (40, 30), grey) for grey in (0, 90, 180)]
+    >>> frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=500)
+    >>> picture = read_picture_or_clip(file.getvalue())
+    >>> len(picture.images), picture.clip.seconds
+    (3, 1.5)
+    """
     if not isinstance(source, bytes):
         container = find_container(_read_head(source))
         if container is None:

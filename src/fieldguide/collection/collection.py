@@ -51,7 +51,13 @@ from fieldguide.errors import CollectionError, UnreadableImageError
 
 @dataclass(frozen=True)
 class Item:
-    """One image of a collection, before it is read."""
+    """One image of a collection, before it is read.
+
+    Examples
+    --------
+    >>> Item("owls/tawny.jpg", kind="owls", keywords=("night",)).kind
+    'owls'
+    """
 
     path: str  # relative, forward slashes
     kind: str | None = None
@@ -461,6 +467,11 @@ def digest_of(data: bytes) -> str:
     ----------
     data : bytes
         The file.
+
+    Examples
+    --------
+    >>> digest_of(b"an image"), digest_of(b"an image") == digest_of(b"another")
+    ('0c47ee6af71cdbb87830dad4', False)
     """
     return blake2b(data, digest_size=12).hexdigest()
 
@@ -476,6 +487,11 @@ def to_rgb_array(image: Any, i: int = 0) -> np.ndarray:
     """Return an array or Pillow image as a contiguous uint8 array of shape (h, w, 3).
 
     ``i`` is its number, for the sentence of an error.
+
+    Examples
+    --------
+    >>> to_rgb_array(np.array([[0.0, 1.0]])).tolist()  # grey, in floats
+    [[[0, 0, 0], [255, 255, 255]]]
     """
     if isinstance(image, Image.Image):
         image = np.asarray(image.convert("RGB"))

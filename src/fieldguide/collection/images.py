@@ -65,7 +65,15 @@ _UPRIGHT = {
 
 
 class Frames(NamedTuple):
-    """A few frames of a clip."""
+    """A few frames of a clip.
+
+    Examples
+    --------
+    >>> frames = [Image.new("RGB", (4, 3), colour) for colour in ("black", "teal")]
+    >>> clip = Frames(((0.0, frames[0]), (1.5, frames[1])), seconds=3.0, telling=1)
+    >>> clip.best.getpixel((0, 0))
+    (0, 128, 128)
+    """
 
     timed: tuple[tuple[float, Image.Image], ...]  # seconds from its beginning, and the frame
     seconds: float  # how long the clip is
@@ -93,6 +101,12 @@ class Picture:
         When and where, from EXIF; the owner's caption, from IPTC or XMP.
     clip : Frames or None
         Of a clip, of which ``image`` is the most telling frame.
+
+    Examples
+    --------
+    >>> picture = Picture(Image.new("RGB", (40, 30)), width=400, height=300)  # was shrunk
+    >>> picture.image.size, len(picture.images), picture.keywords
+    ((40, 30), 1, ())
     """
 
     image: Image.Image
@@ -136,6 +150,15 @@ def read_picture(
     ------
     UnreadableImageError
         With the reason, as a phrase that can follow the file's name.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> Image.new("RGB", (40, 30), "teal").save(file, "PNG")
+    >>> picture = read_picture(file.getvalue())
+    >>> picture.width, picture.height, picture.image.getpixel((0, 0))
+    (40, 30, (0, 128, 128))
     """
     data = source if isinstance(source, bytes) else read_file(source)
     if not data:
@@ -191,6 +214,16 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     Parameters
     ----------
     path : str or path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "owl.jpg")
+    ...     n_bytes = path.write_bytes(b"of a picture")
+    ...     read_file(path)
+    b'of a picture'
     """
     try:
         _check_status(os.stat(path))  # opening some devices has consequences

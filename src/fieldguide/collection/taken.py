@@ -36,7 +36,13 @@ _DIGITS = 6  # of degrees: a tenth of a metre
 
 
 class Taken(NamedTuple):
-    """What a file says of how its picture came about; None and "" where it says nothing."""
+    """What a file says of how its picture came about; None and "" where it says nothing.
+
+    Examples
+    --------
+    >>> Taken(date="2021-05-04T06:30:00", latitude=52.1, longitude=4.3).caption
+    ''
+    """
 
     date: str | None = None  # ISO 8601, local time; with the offset from UTC where it is known
     latitude: float | None = None

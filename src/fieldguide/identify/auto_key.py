@@ -155,6 +155,13 @@ def tell_points(key: Key) -> Choice:
 
     There is nothing to tell of a flat key, of one whose tolerance was given, and where there were
     too few rows to hold any out.
+
+    Examples
+    --------
+    >>> X = np.repeat(np.eye(3), 5, axis=0)
+    >>> choice = tell_points(OneVsAllClassifier(C=10.0).fit(X, np.repeat(list("abc"), 5)))
+    >>> choice.point, choice.tried  # a flat key has one way to answer
+    (None, ())
     """
     points = key._points if isinstance(key, TreeKey) else []
     if not points:

@@ -74,7 +74,15 @@ def _logit(p: np.ndarray) -> np.ndarray:
 
 
 class HeldOut(NamedTuple):
-    """Answers for rows that were left out of the training."""
+    """Answers for rows that were left out of the training.
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> told = HeldOut.from_probabilities(np.arange(3), p, np.array([0, 1, 1]), n_folds=3)
+    >>> told.answer.tolist(), told.confidence.tolist(), round(told.accuracy, 2)
+    ([0, 1, 0], [0.9, 0.8, 0.6], 0.67)
+    """
 
     rows: np.ndarray  # (n,) the training rows that were held out
     answer: np.ndarray  # (n,) classes, as numbers of classes_

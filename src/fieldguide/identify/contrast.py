@@ -26,7 +26,15 @@ from fieldguide.svm import LinearFunctions, list_pairs
 
 
 class Contrast(NamedTuple):
-    """coef · x + intercept, above 0 where it speaks for ``winner``."""
+    """coef · x + intercept, above 0 where it speaks for ``winner``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> owl_or_wren = Contrast(winner=0, rival=1, coef=np.array([2.0, -1.0]), intercept=0.5)
+    >>> owl_or_wren.evaluate([1.0, 1.0])  # above 0: for the owl
+    1.5
+    """
 
     winner: int  # places in ``classes_``
     rival: int | None  # None: all others
@@ -40,7 +48,14 @@ class Contrast(NamedTuple):
 
 
 class StepFunction(NamedTuple):
-    """coef · x + intercept of a node of a graph, above 0 for the side that a row took."""
+    """coef · x + intercept of a node of a graph, above 0 for the side that a row took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> StepFunction(node=0, coef=np.array([2.0, -1.0]), intercept=0.5).evaluate([1.0, 1.0])
+    1.5
+    """
 
     node: int
     coef: np.ndarray  # (n_features,) float64

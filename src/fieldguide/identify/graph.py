@@ -36,6 +36,13 @@ class DecisionGraph(NamedTuple):
     ``functions`` holds one function for each node, in their order, and may hold one more for each
     class: the one-vs-all functions that decide a shortlist. Kernel functions of both kinds then
     share one pool, and a kernel value is counted once.
+
+    Examples
+    --------
+    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> graph.n_nodes, graph.leaf_class.tolist()
+    (2, [0, 1, 2])
     """
 
     functions: Functions

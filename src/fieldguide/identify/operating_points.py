@@ -15,7 +15,14 @@ from fieldguide.identify.graph import DecisionGraph
 
 
 class OperatingPoint(NamedTuple):
-    """One setting of a key, beside one-vs-all on the same held-out rows."""
+    """One setting of a key, beside one-vs-all on the same held-out rows.
+
+    Examples
+    --------
+    >>> point = OperatingPoint(0.5, 4.0, 0.25, accuracy=0.90, gain=-0.01, standard_error=0.005)
+    >>> point.is_within(max_loss=0.02), point.is_within(max_loss=0.01)
+    (True, False)
+    """
 
     tolerance: float | None  # of the shortlist; None for a key without
     evaluations: float  # of functions, or kernel values, for a row on average
@@ -100,6 +107,15 @@ def relative_complexity(key: Any, X: Any, reference: Any = None) -> np.ndarray:
 
 
 def cost_of_classes(graph: DecisionGraph) -> int:
-    """Return what the functions of all classes of a graph cost: one-vs-all."""
+    """Return what the functions of all classes of a graph cost: one-vs-all.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> from fieldguide.svm import LinearFunctions
+    >>> functions = LinearFunctions(np.ones((4, 1)), np.zeros(4))  # of one node, then of 3 classes
+    >>> cost_of_classes(make_graph(functions, [-1], [-2], [0, 1], 3))
+    3
+    """
     flat = np.arange(len(graph.functions.intercept)) >= graph.n_nodes
     return int(graph.functions.count_evaluations(csr_array(flat[None]))[0])

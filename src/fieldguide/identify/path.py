@@ -21,7 +21,17 @@ from fieldguide.identify.graph import BOTH, LEFT, RIGHT
 
 @dataclass(frozen=True)
 class Step:
-    """One decision on the way."""
+    """One decision on the way.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import DAGSVMClassifier, trace_path
+    >>> X = np.repeat(np.eye(3), 4, axis=0)
+    >>> key = DAGSVMClassifier(C=10.0).fit(X, np.repeat(list("abc"), 4))
+    >>> step = trace_path(key, X[0])[0]
+    >>> step.left, step.both, step.right, step.side  # a goes left, c right
+    ((0,), (1,), (2,), -1)
+    """
 
     node: int  # of the graph
     margin: float  # the value of the node's function

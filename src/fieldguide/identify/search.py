@@ -48,7 +48,17 @@ _NO_COEF, _NO_INTERCEPT = np.empty((0, 0), np.float32), np.empty(0, np.float32)
 
 
 class SearchResult(NamedTuple):
-    """What a search says of each row, and what it spent."""
+    """What a search says of each row, and what it spent.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> functions = LinearFunctions(np.array([[1.0], [1.0]]), np.array([0.0, -2.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> found = walk(graph, np.array([[-1.0], [3.0]]))
+    >>> found.answer.tolist(), found.n_nodes.tolist()  # class 0 took one node, class 2 two
+    ([0, 2], [1, 2])
+    """
 
     answer: np.ndarray  # (n,) int32: the class
     leaf: np.ndarray  # (n,) int32: a leaf of that class, the first that the search reached

@@ -62,7 +62,16 @@ class Search(BaseEstimator, ABC):
 
 
 class Greedy(Search):
-    """Take the more probable side at each node, down to a leaf: the rule of the papers."""
+    """Take the more probable side at each node, down to a leaf: the rule of the papers.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import Greedy, RelaxedHierarchyClassifier
+    >>> X = np.repeat(np.eye(4), 9, axis=0) + np.random.default_rng(0).normal(0, 0.1, (36, 4))
+    >>> key = RelaxedHierarchyClassifier(C=10.0, search=Greedy())
+    >>> key.fit(X, np.repeat(list("abcd"), 9)).predict(np.eye(4)).tolist()
+    ['a', 'b', 'c', 'd']
+    """
 
     def find(
         self, graph: DecisionGraph, X: Any, *, n_jobs: int | None = 1, paths: bool = False
@@ -84,6 +93,14 @@ class BestFirst(Search):
     ----------
     budget : int, optional
         The most nodes to evaluate for one row; no limit by default.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import BestFirst, RelaxedHierarchyClassifier
+    >>> X = np.repeat(np.eye(4), 9, axis=0) + np.random.default_rng(0).normal(0, 0.1, (36, 4))
+    >>> key = RelaxedHierarchyClassifier(C=10.0, search=BestFirst(budget=3))
+    >>> key.fit(X, np.repeat(list("abcd"), 9)).predict(np.eye(4)).tolist()
+    ['a', 'b', 'c', 'd']
     """
 
     def __init__(self, budget: int | None = None) -> None:

@@ -33,7 +33,16 @@ class ClipRegions(Protocol):
 
 
 class Finding(NamedTuple):
-    """The objects found in one picture."""
+    """The objects found in one picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.locate import find_objects, to_regions
+    >>> found = find_objects(to_regions([[0, 0, 1], [2, 2, 1]]), np.array([-1.0, 2.0, -0.5]))
+    >>> found.boxes.tolist(), found.mask.astype(int).tolist()
+    ([[2, 0, 3, 2]], [[0, 0, 1], [0, 0, 1]])
+    """
 
     score: float  # of the picture
     region_scores: np.ndarray  # (m,)

@@ -38,7 +38,15 @@ _MOST_COMPACT = 1e4
 
 
 class Regions(NamedTuple):
-    """A picture cut into m regions; made by :func:`superpixels` or :func:`to_regions`."""
+    """A picture cut into m regions; made by :func:`superpixels` or :func:`to_regions`.
+
+    Examples
+    --------
+    >>> from fieldguide.locate import to_regions
+    >>> regions = to_regions([[7, 7, 3], [7, 3, 3]])
+    >>> regions.n_regions, regions.areas.tolist(), regions.adjacency.tolist()
+    (2, [3, 3], [[0, 1]])
+    """
 
     labels: np.ndarray  # (height, width) int32, 0 to m − 1
     boxes: np.ndarray  # (m, 4) int32: x0, y0, x1, y1, the last two exclusive

@@ -24,7 +24,15 @@ from fieldguide.errors import InvalidArgument
 
 
 class LocalizationCurve(NamedTuple):
-    """Precision and recall of finds at least as sure as each threshold, surest first."""
+    """Precision and recall of finds at least as sure as each threshold, surest first.
+
+    Examples
+    --------
+    >>> from fieldguide.metrics import localization_curve
+    >>> curve = localization_curve([[[0, 0, 9, 9]]], [[[0, 0, 9, 8], [5, 5, 7, 7]]], [[0.9, 0.1]])
+    >>> curve.precision.tolist(), curve.recall.tolist(), curve.thresholds.tolist()
+    ([1.0, 0.5], [1.0, 1.0], [0.9, 0.1])
+    """
 
     precision: np.ndarray
     recall: np.ndarray

@@ -115,6 +115,17 @@ def optical_flow(frames: np.ndarray, *, steady: bool = True) -> np.ndarray:
     -------
     ndarray of shape (n_frames, height, width, 2), float32
         Pixels to the right and down; see the module's text.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> texture = np.repeat(rng.integers(0, 256, (16, 18, 1)), 3, axis=2).astype(np.uint8)
+    >>> texture = texture.repeat(4, axis=0).repeat(4, axis=1)
+    >>> frames = np.stack([texture[:, 4:], texture[:, 2:-2]])  # everything moves 2 px to the right
+    >>> np.median(optical_flow(frames, steady=False)[0], axis=(0, 1)).round(1) + 0
+    array([2., 0.], dtype=float32)
+    >>> np.median(optical_flow(frames)[0], axis=(0, 1)).round(1) + 0  # the camera's own is out
+    array([0., 0.], dtype=float32)
     """
     frames = check_frames("optical_flow", frames)
     flow = np.zeros((*frames.shape[:3], 2), np.float32)

@@ -39,7 +39,15 @@ _MOST_COMPACT = 1e4
 
 
 class Supervoxels(NamedTuple):
-    """A clip cut into m regions; made by :func:`supervoxels` or :func:`to_supervoxels`."""
+    """A clip cut into m regions; made by :func:`supervoxels` or :func:`to_supervoxels`.
+
+    Examples
+    --------
+    >>> from fieldguide.video import to_supervoxels
+    >>> regions = to_supervoxels([[[7, 7, 3]], [[7, 3, 3]]])
+    >>> regions.n_regions, regions.areas.tolist(), regions.adjacency.tolist()
+    (2, [3, 3], [[0, 1]])
+    """
 
     labels: np.ndarray  # (n_frames, height, width) int32, 0 to m − 1
     boxes: np.ndarray  # (m, n_frames, 4) int32: x0, y0, x1, y1, exclusive; 0 where it is not

@@ -13,7 +13,17 @@ from fieldguide.video.supervoxels import Supervoxels
 
 
 class TubeFinding(NamedTuple):
-    """The objects found in one clip."""
+    """The objects found in one clip.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fieldguide.video import find_tubes, to_supervoxels
+    >>> regions = to_supervoxels([[[0, 0, 1]], [[0, 2, 2]]])
+    >>> found = find_tubes(regions, np.array([-1.0, 2.0, -2.0]))
+    >>> found.tubes.tolist()  # not there in the second frame
+    [[[2, 0, 3, 1], [0, 0, 0, 0]]]
+    """
 
     score: float  # of the clip
     region_scores: np.ndarray  # (m,)

@@ -45,6 +45,18 @@ def load_awa(folder: str | os.PathLike[str]) -> "Bunch":
     ------
     CollectionError
         If there is no such folder, or it has another layout.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> files = {"classes": "1 bat\\n2 ox", "predicates": "1 flys\\n2 big"}
+    >>> files["predicate-matrix-binary"] = "1 0\\n0 1"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = [Path(folder, f"{name}.txt").write_text(text) for name, text in files.items()]
+    ...     table = load_awa(folder)
+    >>> table.target_names, table.attribute_names, table.attributes.tolist()
+    (['bat', 'ox'], ['flys', 'big'], [[1, 0], [0, 1]])
     """
     root = find_root("Animals with Attributes", folder, "Animals_with_Attributes2", [_TABLE])
     kinds = _read_names(root / "classes.txt")

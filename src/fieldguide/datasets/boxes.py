@@ -28,7 +28,14 @@ _MOST_BYTES = 2**24  # an annotation of one picture has a few thousand
 
 
 class Objects(NamedTuple):
-    """The objects of one picture."""
+    """The objects of one picture.
+
+    Examples
+    --------
+    >>> box, none = np.array([[40.0, 15.0, 60.0, 35.0]]), np.zeros(1, dtype=bool)
+    >>> Objects("owl.jpg", (100, 50), ["owl"], box, none).names
+    ['owl']
+    """
 
     path: str  # of the picture, as the file names it
     size: tuple[int, int] | None  # width and height in px, where known
@@ -85,6 +92,20 @@ def read_coco_boxes(file: str | os.PathLike[str]) -> tuple[list[Objects], list[s
         In the order of ``images``; pictures without an annotation have none.
     names : list of str
         The categories, in the order of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> coco = {
+    ...     "images": [{"id": 7, "file_name": "owl.jpg", "width": 100, "height": 50}],
+    ...     "categories": [{"id": 3, "name": "owl"}],
+    ...     "annotations": [{"image_id": 7, "category_id": 3, "bbox": [40, 15, 20, 20]}],
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = Path(folder, "boxes.json").write_text(json.dumps(coco))
+    ...     objects, names = read_coco_boxes(Path(folder, "boxes.json"))
+    >>> objects[0].names, objects[0].boxes.tolist(), names
+    (['owl'], [[40.0, 15.0, 60.0, 35.0]], ['owl'])
     """
     path = Path(file)
     try:
@@ -124,6 +145,15 @@ def read_yolo_boxes(
         Of the picture in px; the file has shares alone.
     names : sequence of str
         The class of each number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = Path(folder, "owl.txt").write_text("1 0.5 0.5 0.2 0.4")
+    ...     found = read_yolo_boxes(Path(folder, "owl.txt"), (100, 50), ["cat", "owl"])
+    >>> found.names, found.boxes.round().tolist()
+    (['owl'], [[40.0, 15.0, 60.0, 35.0]])
     """
     path, (width, height) = Path(file), size
     lines = [line.split() for line in _read_text(path).splitlines() if line.strip()]

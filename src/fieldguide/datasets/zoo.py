@@ -47,6 +47,17 @@ def load_zoo(folder: str | os.PathLike[str]) -> "Bunch":
     ------
     CollectionError
         If there is no such folder, or it has another layout.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> row = "crow,0,1,1,0,1,0,1,0,1,1,0,0,2,1,0,0,2"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = Path(folder, "zoo.data").write_text(row)
+    ...     zoo = load_zoo(folder)
+    >>> zoo.names, [zoo.target_names[k] for k in zoo.target], zoo.attributes.shape
+    (['crow'], ['bird'], (1, 21))
     """
     root = find_root("the UCI zoo", folder, "zoo", ["zoo.data"])
     path = root / "zoo.data"

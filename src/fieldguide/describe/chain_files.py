@@ -24,6 +24,14 @@ def save_chains(path: str | os.PathLike[str], chains: Sequence[Mapping[str, np.n
     path : str or path
     chains : list of dicts of arrays
         ``chains_`` of the tree.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_chains(Path(folder, "a.chains"), [{"log_joint": np.array([-3.5, -2.0])}])
+    ...     load_chains(Path(folder, "a.chains"))[0]["log_joint"].tolist()
+    [-3.5, -2.0]
     """
     write_bytes(Path(path), pack_chains(chains))
 
@@ -34,6 +42,15 @@ def load_chains(path: str | os.PathLike[str]) -> list[dict[str, np.ndarray]]:
     Parameters
     ----------
     path : str or path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_chains(Path(folder, "a.chains"), [{"n_nodes": np.array([3, 5])}] * 2)
+    ...     chains = load_chains(Path(folder, "a.chains"))
+    >>> len(chains), chains[1]["n_nodes"].tolist()
+    (2, [3, 5])
     """
     try:
         return unpack_chains(Path(path).read_bytes())
@@ -44,7 +61,14 @@ def load_chains(path: str | os.PathLike[str]) -> list[dict[str, np.ndarray]]:
 
 
 def pack_chains(chains: Sequence[Mapping[str, np.ndarray]]) -> bytes:
-    """Return chains as the bytes of a safetensors file."""
+    """Return chains as the bytes of a safetensors file.
+
+    Examples
+    --------
+    >>> data = pack_chains([{"n_nodes": np.array([3, 5])}])
+    >>> unpack_chains(data)[0]["n_nodes"].tolist()
+    [3, 5]
+    """
     arrays = {
         f"{i}/{name}": np.ascontiguousarray(value)
         for i, chain in enumerate(chains)
@@ -60,6 +84,11 @@ def unpack_chains(data: bytes) -> list[dict[str, np.ndarray]]:
     Parameters
     ----------
     data : bytes
+
+    Examples
+    --------
+    >>> unpack_chains(pack_chains([{"n_nodes": np.array([3, 5])}]))[0]["n_nodes"].tolist()
+    [3, 5]
     """
     try:
         arrays = load(data)

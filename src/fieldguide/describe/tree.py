@@ -20,6 +20,12 @@ class Tree:
         Parent of each node; -1 for node 0, the root. A parent precedes its children.
     height : ndarray of shape (n_nodes,)
         Distance at which the node's parts were joined; 0 where a method has none.
+
+    Examples
+    --------
+    >>> tree = Tree(np.array([-1, 0, 1, 1, 0]), np.zeros(5))
+    >>> tree
+    <Tree: 5 nodes on 3 levels>
     """
 
     parent: np.ndarray

@@ -44,6 +44,13 @@ class DescribedTree:
         How often the words are true of the node's rows, on average; 1 for a node without any.
     labels : ndarray of shape (n,)
         The deepest node that holds each row.
+
+    Examples
+    --------
+    >>> words = (("animal",), ("winged",), ("red cap", "small"))
+    >>> told = DescribedTree(np.array([-1, 0, 1]), words, np.ones(3), np.array([1, 2, 2]))
+    >>> told.sentence(2), told.depth.tolist()
+    ('winged › red cap, small', [0, 1, 2])
     """
 
     parent: np.ndarray
@@ -188,6 +195,14 @@ def describe_tree(
         Part of the rows of a node that an attribute must be true of to name it.
     implied : mapping of str to sequence of str, optional
         The more general words that a word implies: "dog" need not add "animal".
+
+    Examples
+    --------
+    >>> tree = Tree(np.array([-1, 0, 0]), np.zeros(3))
+    >>> A = np.array([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5)
+    >>> told = describe_tree(tree, np.repeat([1, 2], 5), A, ["animal", "winged", "furry"])
+    >>> told.sentence(1), told.sentence(2)  # all are animals: that divides nothing
+    ('winged', 'furry')
     """
     A = np.asarray(A, dtype=np.float64)
     is_known = ~np.isnan(A)

@@ -15,7 +15,13 @@ __all__ = ["FORMATS", "SHOWN", "Format", "Order", "export_guide"]
 
 
 class Format(NamedTuple):
-    """A form in which a guide can be written."""
+    """A form in which a guide can be written.
+
+    Examples
+    --------
+    >>> FORMATS["csv"]
+    Format(module='specimens_csv', summary='a row for each specimen', suffix='.csv')
+    """
 
     module: str
     summary: str

@@ -293,7 +293,15 @@ class BagOfWords(WordLearner, ImageTransformer):
 
 
 class FoundWords(NamedTuple):
-    """The words of the windows of one picture."""
+    """The words of the windows of one picture.
+
+    Examples
+    --------
+    >>> word, share = np.array([[0], [0], [2]]), np.ones((3, 1))
+    >>> found = FoundWords(word, share, *np.full((3, 3), 0.5))
+    >>> found.histogram(4).round(3)
+    array([0.667, 0.   , 0.333, 0.   ], dtype=float32)
+    """
 
     word: np.ndarray  # (n_windows, n_nearest)
     share: np.ndarray  # (n_windows, n_nearest), of each window 1

@@ -7,7 +7,15 @@ from scipy.linalg import eigh
 
 
 class Components(NamedTuple):
-    """Result of :func:`find_components`."""
+    """Result of :func:`find_components`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1], [2, 1], [4, 1]], dtype=np.float32)
+    >>> found = find_components(X, 1)
+    >>> found.mean, found.axes.round(3)
+    (array([2., 1.]), array([[1., 0.]], dtype=float32))
+    """
 
     mean: np.ndarray  # (d,)
     axes: np.ndarray  # (p, d), orthonormal rows, largest variance first

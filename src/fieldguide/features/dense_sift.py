@@ -208,6 +208,16 @@ def dense_sift(
         by row.
     frames : ndarray of shape (n, 3), float32
         x and y of the window's middle, the first pixel's middle being 0, and the window's side.
+
+    Examples
+    --------
+    >>> grey = np.zeros((32, 32))
+    >>> grey[:, 16:] = 1
+    >>> descriptors, frames = dense_sift(grey, step_px=8, bin_sizes_px=(4,))
+    >>> descriptors.shape, frames[0].tolist()
+    ((9, 128), [8.0, 8.0, 16.0])
+    >>> DIRECTIONS[descriptors[4].reshape(-1, 8).sum(axis=0).argmax()]
+    'right'
     """
     check_settings("dense_sift", step_px, bin_sizes_px, smoothing_px, least_contrast)
     grey = np.ascontiguousarray(grey, dtype=np.float32)

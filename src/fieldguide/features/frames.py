@@ -18,7 +18,14 @@ from fieldguide.features.network import Outputs
 
 
 def pool_outputs(outputs: Outputs) -> Outputs:
-    """Return the ``outputs`` of a network for several frames as a batch of one, without cells."""
+    """Return the ``outputs`` of a network for several frames as a batch of one, without cells.
+
+    Examples
+    --------
+    >>> pooled = pool_outputs(Outputs(np.array([[0.0, 2.0], [4.0, 0.0]]), None))
+    >>> pooled.embedding
+    array([[2., 1.]])
+    """
     if len(outputs.embedding) == 1:
         return outputs
     said = outputs.logits
@@ -44,7 +51,13 @@ def pool_logarithms(said: np.ndarray) -> np.ndarray:
 
 
 def pool_rows(rows: np.ndarray) -> np.ndarray:
-    """Return the mean of rows of length 1, (n_frames, n_columns), at length 1."""
+    """Return the mean of rows of length 1, (n_frames, n_columns), at length 1.
+
+    Examples
+    --------
+    >>> pool_rows(np.array([[1.0, 0.0], [0.0, 1.0]])).round(3)
+    array([0.707, 0.707], dtype=float32)
+    """
     if len(rows) == 1:
         return rows[0]
     mean = rows.mean(axis=0)
@@ -52,7 +65,13 @@ def pool_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def pool_scores(scores: np.ndarray) -> np.ndarray:
-    """Return the mean of scores over the frames that have one; NaN where none has."""
+    """Return the mean of scores over the frames that have one; NaN where none has.
+
+    Examples
+    --------
+    >>> pool_scores(np.array([[0.2, np.nan], [0.4, np.nan]]))
+    array([0.3, nan], dtype=float32)
+    """
     if len(scores) == 1:
         return scores[0]
     is_known = np.isfinite(scores)

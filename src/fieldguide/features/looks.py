@@ -46,7 +46,15 @@ SURENESS = 0.6
 
 
 class Look(NamedTuple):
-    """A part of a row, and the cells that it was pooled from."""
+    """A part of a row, and the cells that it was pooled from.
+
+    Examples
+    --------
+    >>> cells = np.array([[[1.0, 0.0], [0.0, 2.0]]])  # 1 row, 2 columns, 2 channels
+    >>> look = Look("peaks", cells, None, (0.0, 0.0, 1.0, 1.0))
+    >>> look.pool(), look.share_out(np.array([1.0, 1.0])).round(3)
+    (array([1., 2.]), array([[0.447, 0.894]]))
+    """
 
     part: str
     cells: np.ndarray  # (rows, columns, channels)
@@ -330,6 +338,13 @@ def sum_shares(shares: Sequence[tuple[Box, np.ndarray]], shape: tuple[int, int])
         The part of the picture that each grid lies over, as x0, y0, x1, y1 in shares of its sides.
     shape : (height, width)
         Of the picture.
+
+    Examples
+    --------
+    >>> left, right = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
+    >>> sum_shares([(left, np.array([[4.0]])), (right, np.array([[2.0]]))], (2, 4))
+    array([[1. , 1. , 0.5, 0.5],
+           [1. , 1. , 0.5, 0.5]])
     """
     height, width = shape
     total = np.zeros(shape)

@@ -61,6 +61,12 @@ def measure_named(maps: np.ndarray, names: Sequence[str]) -> np.ndarray:
     maps : array of shape (n, MAP_SIZE)
         Of subjects, as :func:`~fieldguide.features.map_subject` returns them.
     names : sequence of str
+
+    Examples
+    --------
+    >>> from fieldguide.features.subject_map import MAP_SIZE
+    >>> measure_named(np.full((1, MAP_SIZE), np.nan), ["red crown", "web-footed"])
+    array([[nan, nan]])
     """
     measures = measure_maps(maps)
     place = {(measure.colour, measure.part): j for j, measure in enumerate(MEASURES)}

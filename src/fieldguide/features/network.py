@@ -45,7 +45,14 @@ N_ON_DEVICE = 128  # pictures at once; measured on an H200 with 16 cores, beside
 
 
 class Outputs(NamedTuple):
-    """What a network says of a batch."""
+    """What a network says of a batch.
+
+    Examples
+    --------
+    >>> outputs = Outputs(np.zeros((3, 8), np.float32), logits=None)
+    >>> len(outputs.split()), outputs.split()[0].embedding.shape
+    (3, (1, 8))
+    """
 
     embedding: np.ndarray  # (n, dim) float32
     logits: np.ndarray | None  # (n, 1000) float32, or None

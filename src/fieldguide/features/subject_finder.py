@@ -39,7 +39,15 @@ _LEAST_SPREAD = 1e-6  # of the cells' length: less than that is one colour
 
 
 class Subject(NamedTuple):
-    """The subject of one picture."""
+    """The subject of one picture.
+
+    Examples
+    --------
+    >>> scores, box = np.array([[0.0, 1.0]]), (0.5, 0.0, 1.0, 1.0)
+    >>> subject = Subject(scores, scores > 0.5, box, (0.75, 0.5), 0.9, (box,))
+    >>> subject.box, subject.confidence
+    ((0.5, 0.0, 1.0, 1.0), 0.9)
+    """
 
     scores: np.ndarray  # (rows, columns) ≥ 0, how much each cell looks like a subject
     mask: np.ndarray  # bool, finer than the cells: the strongest piece

@@ -87,7 +87,18 @@ MEASURES = (
 
 
 class SubjectMap(NamedTuple):
-    """What is kept of the subject of one picture."""
+    """What is kept of the subject of one picture.
+
+    Examples
+    --------
+    >>> from fieldguide.features.colour_names import name_colours
+    >>> image = np.full((60, 60, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[20:30, 10:50], image[30:40, 10:50] = (10, 10, 10), (240, 215, 40)  # black over yellow
+    >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] != 150))
+    >>> found = SubjectMap.from_row(row)
+    >>> found.aspect, [round(side, 2) for side in found.find_box(("yellow",), "below")]
+    (2.0, [np.float64(0.17), np.float64(0.54), np.float64(0.83), np.float64(0.67)])
+    """
 
     box: Box  # around its pixels, in shares of the picture
     aspect: float  # width over height, in pixels
@@ -136,6 +147,15 @@ def map_subject(seen: SeenSubject | None) -> np.ndarray:
     ----------
     seen : SeenSubject or None
         What :func:`see_subject` returned of the picture.
+
+    Examples
+    --------
+    >>> from fieldguide.features.colour_names import name_colours
+    >>> image = np.full((60, 60, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[20:30, 10:50], image[30:40, 10:50] = (10, 10, 10), (240, 215, 40)  # black over yellow
+    >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] != 150))
+    >>> row.shape == (MAP_SIZE,), [round(float(side), 2) for side in row[:4]]
+    (True, [0.17, 0.33, 0.83, 0.67])
     """
     if seen is None:
         return np.full(MAP_SIZE, np.nan, dtype=np.float32)
@@ -165,6 +185,16 @@ def score_maps(rows: np.ndarray) -> np.ndarray:
     ----------
     rows : array of shape (n, MAP_SIZE)
         Maps of subjects, as :func:`map_subject` returns them.
+
+    Examples
+    --------
+    >>> from fieldguide.features.colour_names import name_colours
+    >>> image = np.full((60, 60, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[20:30, 10:50], image[30:40, 10:50] = (10, 10, 10), (240, 215, 40)  # black over yellow
+    >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] != 150))
+    >>> scores = score_maps(row[None])[0]
+    >>> [word.name for word, score in zip(MAP_WORDS, scores) if word.part and score > 0.5]
+    ['black above', 'yellow below']
     """
     is_known, rows, cells = _read_rows(rows)
     lent = LENT * rows[:, 6 : 6 + len(COLOURS)]
@@ -196,6 +226,16 @@ def measure_maps(rows: np.ndarray) -> np.ndarray:
     ----------
     rows : array of shape (n, MAP_SIZE)
         Maps of subjects, as :func:`map_subject` returns them.
+
+    Examples
+    --------
+    >>> from fieldguide.features.colour_names import name_colours
+    >>> image = np.full((60, 60, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[20:40, 10:50] = (240, 215, 40)  # and yellow
+    >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] == 215))
+    >>> found = {m.more: v for m, v in zip(MEASURES, measure_maps(row[None])[0].tolist())}
+    >>> round(found["more yellow"], 2), round(found["wider for its height"], 2)
+    (1.0, 1.0)
     """
     is_known, rows, cells = _read_rows(rows)
     lent = LENT * rows[:, 6 : 6 + len(COLOURS)]
@@ -221,6 +261,15 @@ def around_maps(rows: np.ndarray) -> np.ndarray:
     ----------
     rows : array of shape (n, MAP_SIZE)
         Maps of subjects, as :func:`map_subject` returns them.
+
+    Examples
+    --------
+    >>> from fieldguide.features.colour_names import name_colours
+    >>> image = np.full((60, 60, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[20:40, 10:50] = (240, 215, 40)  # and yellow
+    >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] == 215))
+    >>> float(around_maps(row[None])[0, COLOURS.index("green")])
+    1.0
     """
     return np.asarray(rows, dtype=np.float32)[:, 6 : 6 + len(COLOURS)]
 

@@ -39,6 +39,16 @@ def outline_colours(image: np.ndarray, scores: np.ndarray) -> np.ndarray:
         Small: about 100 px are enough.
     scores : ndarray of shape (rows, columns)
         Of cells that cover the picture, as of :class:`SubjectFinder`; the largest above 0.
+
+    Examples
+    --------
+    >>> image = np.full((40, 40, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[10:30, 10:30] = (200, 20, 30)  # and a red square
+    >>> scores = np.zeros((4, 4), np.float32)
+    >>> scores[1:3, 1:3] = 1
+    >>> share = outline_colours(image, scores)
+    >>> bool(share[20, 20] > 0.9), bool(share[0, 0] < 0.1)
+    (True, True)
     """
     height, width = image.shape[:2]
     finer = Image.fromarray(np.ascontiguousarray(scores, dtype=np.float32))

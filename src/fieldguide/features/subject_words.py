@@ -73,7 +73,17 @@ _WIDTHS = np.array([w.width for w in (*SUBJECT_WORDS, *SURROUNDING_WORDS)])
 
 
 class SeenSubject(NamedTuple):
-    """A small copy of a picture, and which of its pixels are of the subject."""
+    """A small copy of a picture, and which of its pixels are of the subject.
+
+    Examples
+    --------
+    >>> image = np.full((40, 40, 3), (60, 150, 60), np.uint8)
+    >>> is_subject = np.zeros((40, 40), bool)
+    >>> is_subject[10:30, 10:30] = True
+    >>> seen = SeenSubject(image, name_colours(image), is_subject)
+    >>> score_subject(seen).shape == (len(SUBJECT_NAMES) + len(SURROUNDING_NAMES),)
+    True
+    """
 
     image: np.ndarray  # (height, width, 3) uint8
     names: np.ndarray  # (height, width), positions in `COLOURS`
@@ -121,7 +131,17 @@ def measure_subject(image: np.ndarray, subject: Subject) -> np.ndarray:
 
 
 def score_subject(seen: SeenSubject | None) -> np.ndarray:
-    """Return what :func:`measure_subject` does, of pixels that were seen; None is no subject."""
+    """Return what :func:`measure_subject` does, of pixels that were seen; None is no subject.
+
+    Examples
+    --------
+    >>> image = np.full((40, 40, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[10:30, 10:30] = (200, 20, 30)  # and a red square
+    >>> is_subject = image[..., 0] == 200
+    >>> scores = score_subject(SeenSubject(image, name_colours(image), is_subject))
+    >>> [name for name, score in zip(SUBJECT_NAMES, scores) if score > 0.5]
+    ['mostly red', 'with red', 'of one colour', 'large in the picture']
+    """
     if seen is None:
         return np.full(len(_THRESHOLDS), np.nan, dtype=np.float32)
     z = (_measure(seen) - _THRESHOLDS) / _WIDTHS
@@ -138,6 +158,16 @@ def measure_colours(image: np.ndarray, subject: Subject) -> np.ndarray:
     image : uint8 array of shape (height, width, 3)
     subject : Subject
         Of the same picture.
+
+    Examples
+    --------
+    >>> image = np.full((40, 40, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[10:30, 10:30] = (200, 20, 30)  # and a red square
+    >>> scores, box = np.zeros((4, 4), np.float32), (0.25, 0.25, 0.75, 0.75)
+    >>> scores[1:3, 1:3] = 1
+    >>> rise = measure_colours(image, Subject(scores, scores > 0, box, (0.5, 0.5), 0.9, (box,)))
+    >>> COLOURS[rise.argmax()]
+    'red'
     """
     seen = see_subject(image, subject)
     if seen is None:
@@ -200,6 +230,16 @@ def see_subject(image: np.ndarray, subject: Subject) -> SeenSubject | None:
     image : uint8 array of shape (height, width, 3)
     subject : Subject
         Of the same picture.
+
+    Examples
+    --------
+    >>> image = np.full((40, 40, 3), (60, 150, 60), np.uint8)  # green
+    >>> image[10:30, 10:30] = (200, 20, 30)  # and a red square
+    >>> scores, box = np.zeros((4, 4), np.float32), (0.25, 0.25, 0.75, 0.75)
+    >>> scores[1:3, 1:3] = 1
+    >>> seen = see_subject(image, Subject(scores, scores > 0, box, (0.5, 0.5), 0.9, (box,)))
+    >>> bool(seen.is_subject[20, 20]), bool(seen.is_subject[0, 0])
+    (True, False)
     """
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or not image.size:
         raise InvalidArgument(

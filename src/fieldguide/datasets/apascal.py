@@ -119,6 +119,16 @@ def load_apascal(
     ------
     CollectionError
         If there is no such folder, or it has another layout.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = Path(folder, "attribute_names.txt").write_text("Wing\\nSaddle")
+    ...     n = Path(folder, "apascal_train.txt").write_text("a.jpg horse 10 20 60 80 0 1")
+    ...     found = load_apascal(folder, extra=False)
+    >>> found.target_names[found.target[0]], found.boxes.tolist(), found.attributes.tolist()
+    ('horse', [[10.0, 20.0, 60.0, 80.0]], [[0, 1]])
     """
     check_choice("load_apascal", "split", split, tuple(_SPLITS))
     root = find_root("aPascal", folder, "attribute_data", [_SPLITS[split]])

@@ -58,6 +58,19 @@ def export_guide(order: Order, name: str = "site") -> Path:
         Which guide, and where to write it.
     name : str
         One of ``FORMATS``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     collection = Collection.from_arrays(greys, list("dddlll"))
+    ...     guide = Guide.build(collection, Path(folder, "guide"))
+    ...     written = export_guide(Order(guide, Path(folder, "rows.csv")), "csv")
+    ...     written.name, len(written.read_text().splitlines())
+    ('rows.csv', 7)
     """
     if name not in FORMATS:
         raise FieldguideError(

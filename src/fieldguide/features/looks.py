@@ -106,7 +106,18 @@ class Look(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """The second look at one picture."""
+    """The second look at one picture.
+
+    Examples
+    --------
+    >>> from fieldguide.features import picture_cells
+    >>> image = Image.new("RGB", (130, 90), (90, 110, 90))
+    >>> image.paste((200, 30, 40), (40, 30, 70, 60))
+    >>> network = Network()
+    >>> looks = look_closer(image, network, SubjectFinder().fit([picture_cells(image, network)]))
+    >>> {name: look.pool().shape for name, look in looks.as_parts().items()}
+    {'closer': (1280,), 'peaks': (1280,), 'subject': (1280,)}
+    """
 
     cells: np.ndarray  # (rows, columns, channels) of the whole picture
     subject: Subject
@@ -154,6 +165,17 @@ def look_closer(
     ------
     EmbedderError
         For a network without a map.
+
+    Examples
+    --------
+    >>> from fieldguide.features import picture_cells
+    >>> image = Image.new("RGB", (130, 90), (90, 110, 90))
+    >>> image.paste((200, 30, 40), (40, 30, 70, 60))
+    >>> network = Network()
+    >>> finder = SubjectFinder().fit([picture_cells(image, network)])
+    >>> looks = look_closer(image, network, finder)
+    >>> sorted(looks.as_parts())
+    ['closer', 'peaks', 'subject']
     """
     return look_closer_all([image], network, finder, basis)[0]
 
@@ -220,6 +242,13 @@ def first_look(outputs: Outputs, area: Box) -> Look:
         Of the network, with its map of cells.
     area : x0, y0, x1, y1
         The part of the picture that the network looked at, in shares of width and height.
+
+    Examples
+    --------
+    >>> cells = np.array([[[[1.0, 0.0], [3.0, 2.0]]]])  # of one picture: 1 row, 2 columns
+    >>> look = first_look(Outputs(cells.mean(axis=(1, 2)), None, cells), (0.0, 0.0, 1.0, 1.0))
+    >>> look.pool()  # the mean of its cells
+    array([2., 1.])
     """
     assert outputs.cells is not None
     cells = outputs.cells[0]
@@ -233,6 +262,17 @@ def say_of_both(logits: np.ndarray, looks: Looks, network: Network) -> np.ndarra
     Half of each probability is of the first look, of which the network says ``logits``; half is
     what its last layer says of the mean of the subject's cells. All is of the first look where that
     layer cannot be had (``network.head``).
+
+    Examples
+    --------
+    >>> from fieldguide.features import picture_cells
+    >>> image = Image.new("RGB", (130, 90), (90, 110, 90))
+    >>> image.paste((200, 30, 40), (40, 30, 70, 60))
+    >>> network = Network()
+    >>> looks = look_closer(image, network, SubjectFinder().fit([picture_cells(image, network)]))
+    >>> said = say_of_both(np.zeros(1000), looks, network)  # the first look says nothing
+    >>> said.shape, round(float(np.exp(said).sum()), 3)
+    ((1000,), 1.0)
     """
     first = log_softmax(logits)
     if network.head is None:

@@ -109,6 +109,12 @@ class Network:
     head : (weight, bias) or None
         Of the layer that leads from the mean of the cells to the logits, where this is all there
         is between them: it reads any other mean of cells too.
+
+    Examples
+    --------
+    >>> network = Network()
+    >>> network.name, network.size_px, network.has_logits
+    ('EfficientNet-Lite0 (graph 1)', 224, True)
     """
 
     def __init__(

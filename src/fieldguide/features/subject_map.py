@@ -96,8 +96,8 @@ class SubjectMap(NamedTuple):
     >>> image[20:30, 10:50], image[30:40, 10:50] = (10, 10, 10), (240, 215, 40)  # black over yellow
     >>> row = map_subject(SeenSubject(image, name_colours(image), image[..., 1] != 150))
     >>> found = SubjectMap.from_row(row)
-    >>> found.aspect, [round(side, 2) for side in found.find_box(("yellow",), "below")]
-    (2.0, [np.float64(0.17), np.float64(0.54), np.float64(0.83), np.float64(0.67)])
+    >>> found.aspect, [round(float(x), 2) for x in found.find_box(("yellow",), "below")]
+    (2.0, [0.17, 0.54, 0.83, 0.67])
     """
 
     box: Box  # around its pixels, in shares of the picture

@@ -67,6 +67,13 @@ class AttributeMatrix(NamedTuple):
         At least 0.5 means yes; NaN where nothing is known, as of a subject that was not found.
     names : tuple of D different words
     sources : tuple of D of `SOURCES`
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, np.nan], [0.2, 0.6]], dtype=np.float32)
+    >>> A = AttributeMatrix(scores, ("winged", "red"), ("attribute", "subject"))
+    >>> [name for name, score in zip(A.names, A.scores[0]) if score >= 0.5]
+    ['winged']
     """
 
     scores: np.ndarray

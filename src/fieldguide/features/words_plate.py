@@ -40,6 +40,15 @@ def draw_words_plate(
     Returns
     -------
     PIL.Image.Image
+
+    Examples
+    --------
+    >>> from fieldguide.datasets import load_specimens
+    >>> images = load_specimens(n_per_kind=1, size_px=64).images[:4]
+    >>> bag = BagOfWords(n_words=8).fit(images)
+    >>> plate = draw_words_plate(bag, n_words=4, n_columns=2, title="Words of four specimens")
+    >>> plate.mode
+    'RGB'
     """
     check_is_fitted(bag)
     check_number("draw_words_plate", "n_words", n_words, 1, 10_000, integer=True)
@@ -114,6 +123,15 @@ def pick_words(bag: BagOfWords, n: int) -> list[int]:
         Fitted.
     n : int
         How many words.
+
+    Examples
+    --------
+    >>> from fieldguide.datasets import load_specimens
+    >>> images = load_specimens(n_per_kind=1, size_px=64).images[:4]
+    >>> bag = BagOfWords(n_words=8).fit(images)
+    >>> chosen = pick_words(bag, 3)
+    >>> len(chosen), chosen == sorted(chosen)
+    (3, True)
     """
     patches = bag.patches_.astype(np.float32).mean(axis=-1).reshape(bag.n_words, -1, PATCH_PX**2)
     patches -= patches.mean(axis=-1, keepdims=True)

@@ -42,7 +42,15 @@ _COLUMNS = 640  # that boosting asks about
 
 
 class Tried(NamedTuple):
-    """A key that was tried."""
+    """A key that was tried.
+
+    Examples
+    --------
+    >>> point = OperatingPoint(0.5, 4.0, 0.25, accuracy=0.90, gain=-0.01, standard_error=0.005)
+    >>> tried = Tried("RelaxedHierarchyClassifier", (point,), mean_path=2.5)
+    >>> [point.tolerance for point in tried.points if point.is_within(0.02)]
+    [0.5]
+    """
 
     name: str  # of its class
     points: tuple[OperatingPoint, ...]  # (): not trained, because its way down was too long
@@ -50,7 +58,15 @@ class Tried(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The key that was taken, fitted, and all that were tried."""
+    """The key that was taken, fitted, and all that were tried.
+
+    Examples
+    --------
+    >>> X = np.repeat(np.eye(3), 5, axis=0)
+    >>> choice = choose_key(X, np.repeat(list("abc"), 5), C=10.0)
+    >>> choice.key.predict(np.eye(3)).tolist()
+    ['a', 'b', 'c']
+    """
 
     key: Any
     point: OperatingPoint | None  # None where no row could be held out

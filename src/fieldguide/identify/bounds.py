@@ -34,7 +34,15 @@ from fieldguide.svm.functions import kernel_matrix
 
 
 class GeneralizationBound(NamedTuple):
-    """Bounds on the error of a key on new rows; each holds only where its flag says so."""
+    """Bounds on the error of a key on new rows; each holds only where its flag says so.
+
+    Examples
+    --------
+    >>> margins, colors = [[-1.0], [-3.0], [2.0]], [[-1, 1]]
+    >>> bound = bound_from_margins(margins, [2.0], colors, index=[0, 0, 1], radius=1.0)
+    >>> bound.is_valid, bound.is_class_valid.tolist(), bound.per_class.shape
+    (True, [True, True], (2,))
+    """
 
     overall: float
     per_class: np.ndarray  # (n_classes,)

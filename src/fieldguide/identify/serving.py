@@ -85,6 +85,16 @@ class FastShortlist:
         As of :func:`~fieldguide.identify.search.shortlist`; linear functions alone.
     classes : ndarray of shape (n_classes,), optional
         What :meth:`predict` answers; numbers 0 to n_classes - 1 by default.
+
+    Examples
+    --------
+    >>> from fieldguide.identify.graph import make_graph
+    >>> coef = np.array([[1.0], [1.0], [-1.0], [0.0], [1.0]])  # of two nodes, then of three classes
+    >>> functions = LinearFunctions(coef, np.array([0.0, -2.0, 0.0, 1.0, -1.0]))
+    >>> graph = make_graph(functions, [-1, -2], [1, -3], [0, 1, 2], 3)
+    >>> fast = FastShortlist(graph, tolerance=1.0, classes=["ant", "bee", "cod"])
+    >>> fast.predict(np.array([[-3.0], [1.0], [5.0]], dtype=np.float32)).tolist()
+    ['ant', 'bee', 'cod']
     """
 
     def __init__(

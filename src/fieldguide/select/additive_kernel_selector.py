@@ -42,7 +42,19 @@ MOST_EXACT_ROWS = 1000  # of mode="auto"; the exact solver's steps cost n³
 
 
 class PathPoint(NamedTuple):
-    """One point of a regularisation path."""
+    """One point of a regularisation path.
+
+    Examples
+    --------
+    >>> from fieldguide.select import AdditiveKernelSelector
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(40) % 2
+    >>> X = rng.gamma(2.0, size=(40, 6))
+    >>> X[:, 3] *= 1 + 9 * y
+    >>> points = AdditiveKernelSelector().path(X, y, C=[1e-3, 1e-2, 1e-1])
+    >>> [point.n_selected for point in points]
+    [1, 1, 1]
+    """
 
     C: float
     weights: np.ndarray  # as weights_

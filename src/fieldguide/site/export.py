@@ -70,6 +70,19 @@ def export_site(
     -------
     Path
         The page to open: ``target / "index.html"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     collection = Collection.from_arrays(greys, list("dddlll"))
+    ...     guide = Guide.build(collection, Path(folder, "guide"))
+    ...     page = export_site(guide, Path(folder, "site"))
+    ...     page.name, page.exists()
+    ('index.html', True)
     """
     return write_folder(guide, target, _Site(guide), overwrite=overwrite, progress=progress)
 

@@ -122,6 +122,19 @@ def create_app(
     edit_token : str, optional
         Who opens ``/edit?token=…`` with it may edit the guide; see ``editing.py``. Without, nobody
         may, and the server writes nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from starlette.testclient import TestClient
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     guide = Guide.build(Collection.from_arrays(greys, list("dddlll")), folder)
+    ...     client = TestClient(create_app(guide), base_url="http://localhost")
+    ...     client.get("/").status_code, client.get("/no-such-page").status_code
+    (200, 404)
     """
     editing = None if edit_token is None else Editing(edit_token)
     site = _Site(guide, max_upload_mb, editing)

@@ -152,6 +152,27 @@ def test_parameters_are_documented():
     ] == []
 
 
+# Why a public function or class, other than a record, shows no use of itself.
+WITHOUT_EXAMPLE = {
+    "fieldguide.features.TextTower": "reads a file that users bring",
+    "fieldguide.guide.EditedCatalogue": "a guide makes it of its edits: see Edits",
+    "fieldguide.identify.Key": "a base of classifiers, each with an example",
+    "fieldguide.identify.TreeKey": "a base of classifiers, each with an example",
+    "fieldguide.select.Objective": "a protocol: see RowsObjective and GramObjective",
+    "fieldguide.select.Table": "a protocol: see RowsTable and GramTable",
+    "fieldguide.site.Renderer": "create_app and export_site make it",
+    "fieldguide.site.serve": "does not return before it is interrupted",
+}
+
+
+def test_public_names_have_an_example():
+    """Examples run, in ``test_docs.py``."""
+    shown = {name: kind for name, kind in CLASSES.items() if not is_record(kind)} | FUNCTIONS
+    assert {name for name, value in shown.items() if ">>>" not in inspect.getdoc(value)} == {
+        *WITHOUT_EXAMPLE
+    }
+
+
 def test_public_names_have_types():
     wrong = []
     for name, value in {**METHODS, **dict(list_made())}.items():

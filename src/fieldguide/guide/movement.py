@@ -73,7 +73,15 @@ class MovingFrame(NamedTuple):
 
 
 class Movement(NamedTuple):
-    """What a guide says of how a clip moves."""
+    """What a guide says of how a clip moves.
+
+    Examples
+    --------
+    >>> frames = (MovingFrame(0.0, "pictures/0a/0a1b.jpg", (0.2, 0.1, 0.6, 0.9)),)
+    >>> movement = Movement("wave", 0.8, frames, start_s=0.0, end_s=1.5)
+    >>> movement.kind, movement.end_s - movement.start_s
+    ('wave', 1.5)
+    """
 
     kind: str  # that the movement is of, by a key that has not seen the clip
     confidence: float
@@ -83,7 +91,15 @@ class Movement(NamedTuple):
 
 
 class Movements(NamedTuple):
-    """What a guide says of the movement of its clips."""
+    """What a guide says of the movement of its clips.
+
+    Examples
+    --------
+    >>> frames = (MovingFrame(0.0, "pictures/0a/0a1b.jpg", None),)
+    >>> told = Movements({"0a1b": Movement("wave", 0.8, frames, 0.0, 0.0)}, n_asked=1, n_right=1)
+    >>> told.list_pictures()
+    ['pictures/0a/0a1b.jpg']
+    """
 
     of_clip: dict[str, Movement]  # by digest
     n_asked: int  # clips that the key was asked about when it had not seen them

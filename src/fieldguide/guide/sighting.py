@@ -61,6 +61,17 @@ class Sighting:
         The image with what its file says of it, and with the other frames of a clip.
     size : (int, int)
         Width and height of the upright picture in the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     guide = Guide.build(Collection.from_arrays(greys, list("dddlll")), out)
+    ...     sighting = guide.look(np.full((48, 48, 3), 15, dtype=np.uint8))
+    ...     sighting.kinds[0].name, sighting.size
+    ('d', (48, 48))
     """
 
     def __init__(self, source: Any, models: Models) -> None:

@@ -50,7 +50,14 @@ _EDGE = 1e-6
 
 
 class Reliability(NamedTuple):
-    """How often a taught word is right of pictures that did not teach it."""
+    """How often a taught word is right of pictures that did not teach it.
+
+    Examples
+    --------
+    >>> told = Reliability(n_yes=10, n_no=10, right_yes=9, right_no=8)
+    >>> told.is_judged, told.chance < 0.01
+    (True, True)
+    """
 
     n_yes: int  # pictures that show the word, as the owner says
     n_no: int

@@ -223,7 +223,14 @@ class SideWords(NamedTuple):
 
 
 class CoupletWords(NamedTuple):
-    """What tells the two sides of a couplet apart; nothing where no words do."""
+    """What tells the two sides of a couplet apart; nothing where no words do.
+
+    Examples
+    --------
+    >>> winged = SideWords((Word("winged", share=0.9, elsewhere=0.1),))
+    >>> CoupletWords(plus=winged).is_worded, CoupletWords().is_worded
+    (True, False)
+    """
 
     minus: SideWords = SideWords()
     plus: SideWords = SideWords()

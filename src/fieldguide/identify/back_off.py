@@ -25,7 +25,17 @@ from fieldguide.identify.graph import ABSENT, DecisionGraph
 
 
 class Groups(NamedTuple):
-    """What a key is sure enough of, for each row."""
+    """What a key is sure enough of, for each row.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import RelaxedHierarchyClassifier
+    >>> X = np.repeat(np.eye(4), 9, axis=0) + np.random.default_rng(0).normal(0, 0.1, (36, 4))
+    >>> key = RelaxedHierarchyClassifier(C=10.0, random_state=0).fit(X, np.repeat(list("abcd"), 9))
+    >>> groups = key.predict_groups(np.eye(4)[:1], confidence=0.9)
+    >>> key.classes_[groups.members[0]].tolist()
+    ['a']
+    """
 
     members: np.ndarray  # (n, n_classes) bool: the classes of the group
     node: np.ndarray  # (n,) the node whose classes they are; -1 where it is one class

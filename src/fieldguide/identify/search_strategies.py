@@ -26,6 +26,17 @@ class Search(BaseEstimator, ABC):
 
     A subclass needs :meth:`find`, and an ``__init__`` that stores its arguments, as every
     scikit-learn estimator has.
+
+    Examples
+    --------
+    >>> from fieldguide.identify import BestFirst, DAGSVMClassifier, Search
+    >>> class Thrifty(Search):
+    ...     def find(self, graph, X, *, n_jobs=1, paths=False):
+    ...         return BestFirst(budget=2).find(graph, X, n_jobs=n_jobs, paths=paths)
+    >>> X = np.repeat(np.eye(3), 4, axis=0)
+    >>> key = DAGSVMClassifier(C=10.0, search=Thrifty()).fit(X, np.repeat(list("abc"), 4))
+    >>> key.predict(np.eye(3)).tolist()
+    ['a', 'b', 'c']
     """
 
     @abstractmethod

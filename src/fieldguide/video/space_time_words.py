@@ -45,7 +45,16 @@ _SLAB = 32
 
 
 class Blocks(NamedTuple):
-    """The dense blocks of one clip."""
+    """The dense blocks of one clip.
+
+    Examples
+    --------
+    >>> from fieldguide.datasets import load_specimen_clips
+    >>> clip = load_specimen_clips(n_per_action=1, n_frames=8, size_px=64).clips[0]
+    >>> blocks = SpaceTimeWords(n_words=4, sizes=((18, 6),)).describe_blocks(clip)
+    >>> blocks.descriptors.shape, blocks.middles[0].tolist(), blocks.sizes[0].tolist()
+    ((144, 234), [3.5, 9.5, 9.5], [18, 6])
+    """
 
     descriptors: np.ndarray  # (n, WIDTH) float32: HOG, then HOF; zero where there is neither
     middles: np.ndarray  # (n, 3) float32: t, y, x in frames and pixels

@@ -35,6 +35,21 @@ class Edits:
         Every edit that was ever made, also those that were undone.
     faults : tuple of str
         A sentence for each line of the log that cannot be read, and so has no effect.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fieldguide import Collection, Guide
+    >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     guide = Guide.build(Collection.from_arrays(greys, list("dddlll")), out)
+    ...     edit = guide.edits.add("rename", "kind:d", "dark")
+    ...     print([kind.shown for kind in guide.kinds], edit.number)
+    ...     edit = guide.edits.undo()
+    ...     print([kind.shown for kind in guide.kinds], edit.undoes)
+    ['dark', 'l'] 1
+    ['d', 'l'] 1
     """
 
     def __init__(self, guide: "Guide", log: EditLog, reading: Reading) -> None:

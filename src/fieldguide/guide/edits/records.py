@@ -96,7 +96,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit; number 0 and no time before it is in the log."""
+    """One edit; number 0 and no time before it is in the log.
+
+    Examples
+    --------
+    >>> edit = Edit("rename", Target("kind", "wren"), "Eurasian wren", number=3)
+    >>> edit.to_plain()
+    {'number': 3, 'verb': 'rename', 'target': {'kind': 'wren'}, 'value': 'Eurasian wren'}
+    """
 
     verb: str
     target: Target | None = None

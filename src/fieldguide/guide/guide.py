@@ -54,8 +54,16 @@ class Guide(GuideContents):
     >>> greys = [np.full((48, 48, 3), v, dtype=np.uint8) for v in (10, 20, 30, 220, 230, 240)]
     >>> with tempfile.TemporaryDirectory() as out:
     ...     guide = Guide.build(Collection.from_arrays(greys, list("dddlll")), out)
-    ...     guide.identify([np.full((48, 48, 3), 15, dtype=np.uint8)])[0].kinds[0][0]
-    'd'
+    ...     (answer,) = guide.identify([np.full((48, 48, 3), 15, dtype=np.uint8)])
+    ...     print(answer.kinds[0].name)
+    ...     print([(kind.name, kind.count, kind.words[0].name) for kind in guide.kinds])
+    ...     print([(branch.words, branch.count) for branch in guide.branches])
+    ...     found = guide.find("bright")
+    ...     print(found.total, found.terms[0].how, found.finds[0].specimen.kind)
+    d
+    [('d', 3, 'dark'), ('l', 3, 'bright')]
+    [((), 6), (('bright',), 3), (('dark',), 3)]
+    3 exact l
     """
 
     def __repr__(self) -> str:

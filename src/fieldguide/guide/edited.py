@@ -38,7 +38,14 @@ OWN_WORD = "keyword"  # the source of words that the owner gave
 
 @dataclass(frozen=True)
 class Overlay:
-    """What of a guide its owner has edited, besides what its records say."""
+    """What of a guide its owner has edited, besides what its records say.
+
+    Examples
+    --------
+    >>> overlay = Overlay(aliases={"d": "dark"}, hidden_words=frozenset({"blurred"}))
+    >>> overlay.kind("d"), overlay.kind("light"), overlay.word("blurred"), overlay.word("red")
+    ('dark', 'light', None, 'red')
+    """
 
     aliases: Mapping[str, str] = field(default_factory=dict)  # kinds that are part of others
     excluded: frozenset[int] = frozenset()  # specimens

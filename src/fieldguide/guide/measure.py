@@ -33,7 +33,16 @@ _JPEG_QUALITY = 86
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of one image file, or the reason why nothing is."""
+    """What is known of one image file, or the reason why nothing is.
+
+    Examples
+    --------
+    >>> seen = Measured("owls/a.jpg", "1:2", width=40, height=30, embedding=np.zeros(3))
+    >>> seen.without_arrays().embedding is None
+    True
+    >>> Measured("b.jpg", "", reason="the file is empty").reason
+    'the file is empty'
+    """
 
     path: str
     stamp: str  # of the file; "" where it is to be read again by the next build

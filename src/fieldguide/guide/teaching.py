@@ -157,7 +157,15 @@ class Detector(NamedTuple):
 
 
 class TaughtWord(NamedTuple):
-    """A word that the owner taught, and what came of it."""
+    """A word that the owner taught, and what came of it.
+
+    Examples
+    --------
+    >>> few = Reliability(n_yes=1, n_no=1)
+    >>> taught = TaughtWord(Lesson(yes=(0,), no=(1,)), few, None, np.array([1.0, 0.0]))
+    >>> taught.score(np.zeros((1, 4)))  # too few pictures taught it
+    0.0
+    """
 
     lesson: Lesson
     reliability: Reliability

@@ -34,7 +34,15 @@ def read_clip_frames(text: str) -> tuple[ClipFrame, ...]:
 
 @dataclass(frozen=True)
 class Specimen:
-    """One image, or one clip, of the collection."""
+    """One image, or one clip, of the collection.
+
+    Examples
+    --------
+    >>> file = "pictures/0a/0a1b.s.jpg"
+    >>> owl = Specimen(0, "owls/a.jpg", "owl", 400, 300, file, file, 1, "owl", 0.9)
+    >>> owl.kind == owl.answer, owl.pictures[0]  # its small one
+    (True, 'pictures/0a/0a1b.s.jpg')
+    """
 
     id: int  # row of every table and matrix of the guide; specimens are ordered by path
     path: str  # relative to the user's folder, forward slashes; never absolute
@@ -141,7 +149,15 @@ class Find:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What fits a query."""
+    """What fits a query.
+
+    Examples
+    --------
+    >>> term = Term("owls", form="", how="plural", kinds=("owl",), n_specimens=12)
+    >>> found = QueryResult("owls", (term,), total=12, start=0, finds=())
+    >>> [f"{term.text}: {term.how} of {term.kinds[0]}" for term in found.terms]
+    ['owls: plural of owl']
+    """
 
     query: str
     terms: tuple[Term, ...]
@@ -188,7 +204,16 @@ class Exemplar(NamedTuple):
 
 @dataclass(frozen=True)
 class Couplet:
-    """One question of a key with a graph: which kinds go on the minus side, the plus side, both."""
+    """One question of a key with a graph: which kinds go on the minus side, the plus side, both.
+
+    Examples
+    --------
+    >>> sides = {"minus": ("owl",), "both": (), "plus": ("robin", "wren")}
+    >>> ways = {"to_minus": None, "to_plus": 2, "minus_end": ("owl",), "plus_end": ()}
+    >>> couplet = Couplet(number=1, node=0, depth=0, **sides, **ways)
+    >>> couplet.minus_end, couplet.to_plus  # an owl, or on to couplet 2
+    (('owl',), 2)
+    """
 
     number: int  # from 1, nearest to the first couplet first
     node: int  # of the key's decision graph

@@ -38,7 +38,7 @@ from fieldguide.guide.rows import DescribeShard, describe_pictures
 from fieldguide.guide.shards import MeasureShard, Shard
 from fieldguide.guide.shelf import Shelf
 
-N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 64, 256, 6, 16
+N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 384, 256, 3, 16
 N_NAPS, NAP_S = 24, 0.4  # as long as eight pictures
 
 

@@ -118,6 +118,20 @@ def find_captions(paths: Iterable[str], others: Iterable[str]) -> dict[str, list
     return {path: files for path, files in found.items() if files}
 
 
+def join_captions(
+    beside: Mapping[str, Iterable[str]], said: Mapping[str, Caption]
+) -> tuple[dict[str, Caption], set[str]]:
+    """Return what the files beside each picture say together, and the files that gave words."""
+    joined = {
+        path: Caption(
+            tuple(dict.fromkeys(word for file in files for word in said[file].words)),
+            next(filter(None, (said[file].text for file in files)), ""),
+        )
+        for path, files in beside.items()
+    }
+    return joined, {file for file, found in said.items() if found.words}
+
+
 def read_caption(path: Path) -> Caption:
     """Return what a text or JSON file says; nothing where it is no caption."""
     try:

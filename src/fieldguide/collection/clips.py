@@ -41,6 +41,7 @@ from fieldguide.collection.images import (
     Frames,
     Picture,
     open_header,
+    out_of_memory,
     read_file,
     read_picture,
     shrink_factor,
@@ -323,9 +324,7 @@ def _open_video(
     except UnreadableImageError:
         raise
     except MemoryError:
-        raise UnreadableImageError(
-            "it needs more memory than is free on this machine", passing=True
-        ) from None
+        raise out_of_memory() from None
     except Exception as error:  # PyAV raises nearly anything on a damaged file
         if isinstance(error, OSError) and not isinstance(error, av.FFmpegError):
             raise _cannot_open(error) from None  # of the file, not of what it holds

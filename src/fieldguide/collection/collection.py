@@ -19,7 +19,7 @@ from PIL import Image
 from fieldguide._check import check_choice, check_number
 from fieldguide._display import make_card
 from fieldguide.collection.bursts import find_bursts, join_burst
-from fieldguide.collection.captions import Caption, find_captions, read_caption
+from fieldguide.collection.captions import Caption, find_captions, join_captions, read_caption
 from fieldguide.collection.clips import (
     Stretch,
     choose_stretch,
@@ -450,14 +450,7 @@ def _read_captions(
     """Return what is said beside each picture, and the files that gave words."""
     beside = find_captions(paths, others)
     said = {file: read_caption(root / file) for files in beside.values() for file in files}
-    joined = {
-        path: Caption(
-            tuple(dict.fromkeys(word for file in files for word in said[file].words)),
-            next(filter(None, (said[file].text for file in files)), ""),
-        )
-        for path, files in beside.items()
-    }
-    return joined, {file for file, found in said.items() if found.words}
+    return join_captions(beside, said)
 
 
 def digest_of(data: bytes) -> str:

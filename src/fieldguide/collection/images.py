@@ -169,9 +169,7 @@ def read_picture(
     except UnreadableImageError:
         raise
     except MemoryError:
-        raise UnreadableImageError(
-            "it needs more memory than is free on this machine", passing=True
-        ) from None
+        raise out_of_memory() from None
     except Exception as error:  # decoders raise nearly anything on a damaged file
         raise UnreadableImageError(f"damaged or truncated ({_first_line(error)})") from None
 
@@ -239,12 +237,15 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     except ValueError as error:  # a path with a NUL in it
         raise UnreadableImageError(f"cannot be opened ({error})") from None
     except MemoryError:
-        raise UnreadableImageError(
-            "it needs more memory than is free on this machine", passing=True
-        ) from None
+        raise out_of_memory() from None
     if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
         raise UnreadableImageError("it changed while it was read", passing=True)
     return data
+
+
+def out_of_memory() -> UnreadableImageError:
+    """Return what is said of a file that there is no memory for."""
+    return UnreadableImageError("it needs more memory than is free on this machine", passing=True)
 
 
 def _check_status(status: os.stat_result) -> None:

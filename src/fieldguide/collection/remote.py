@@ -25,6 +25,7 @@ from fieldguide.collection.captions import (
     SUFFIXES,
     Caption,
     find_captions,
+    join_captions,
     parse_caption,
 )
 from fieldguide.collection.clips import (
@@ -271,14 +272,7 @@ def _read_captions(
         )
         for path in wanted
     }
-    joined = {
-        path: Caption(
-            tuple(dict.fromkeys(word for file in found for word in said[file].words)),
-            next(filter(None, (said[file].text for file in found)), ""),
-        )
-        for path, found in beside.items()
-    }
-    return joined, {path for path, each in said.items() if each.words}
+    return join_captions(beside, said)
 
 
 def _is_small(file: Listed) -> bool:

@@ -20,7 +20,6 @@ from fieldguide.guide.catalogue import MILLION, Catalogue
 from fieldguide.guide.dates import DateRange
 from fieldguide.guide.edits.branches import TreeIndex
 from fieldguide.guide.edits.hand import (
-    LEAST,
     Hand,
     Lesson,
     SpecimenIndex,
@@ -62,6 +61,14 @@ class Overlay:
     def word(self, name: str) -> str | None:
         """Return how a word is called now; None if it is hidden."""
         return None if name in self.hidden_words else self.word_names.get(name, name)
+
+    def first_word(self, name: str) -> str:
+        """Return how a word was called before it was renamed."""
+        return self._first_words.get(name, name)
+
+    @cached_property
+    def _first_words(self) -> dict[str, str]:
+        return {name: first for first, name in self.word_names.items()}
 
     def list_edits(self, form: str, key: Any) -> tuple[Edit, ...]:
         """Return the edits of a thing that hold, the first one first."""
@@ -278,7 +285,7 @@ class EditedCatalogue(Catalogue):
         found = {}
         for word, lesson in self.hand.lessons.items():
             name = self.overlay.word(word)
-            if name is not None and min(map(len, lesson)) >= LEAST:
+            if name is not None and lesson.is_enough:
                 found[name] = self._learn(lesson)
         return found
 
@@ -286,16 +293,12 @@ class EditedCatalogue(Catalogue):
     def _plain_sources(self) -> dict[str, str]:
         return self.plain.sources()
 
-    @cached_property
-    def _raw_names(self) -> dict[str, str]:
-        return {name: raw for raw, name in self.overlay.word_names.items()}
-
     def words_of(self, specimen: int) -> tuple[tuple[str, float], ...]:
         """Return the attributes that a specimen shows, surest first, the picture's own last."""
         said, sources = self.hand.words.get(specimen, {}), self._plain_sources
         own = [(raw, s) for raw, s in self.plain.words_of(specimen) if raw not in self.hand.lessons]
         of_taught = ((name, float(word.scores[specimen])) for name, word in self.taught.items())
-        own += [(self._raw_names.get(name, name), s) for name, s in of_taught if s >= YES]
+        own += [(self.overlay.first_word(name), s) for name, s in of_taught if s >= YES]
         own.sort(key=lambda pair: (sources.get(pair[0]) in WordModel.AROUND, -pair[1]))
         named = ((self.overlay.word(raw), score) for raw, score in own)
         shown = [(name, score) for name, score in named if name is not None and name not in said]
@@ -338,7 +341,7 @@ class EditedCatalogue(Catalogue):
                 ids = np.flatnonzero(self.taught[word].scores >= YES)
                 scores = (self.taught[word].scores[ids] * MILLION).astype(np.int64)
             else:
-                ids, scores = self.plain.showing([self._raw_names.get(word, word)])
+                ids, scores = self.plain.showing([self.overlay.first_word(word)])
             found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
             for i, said in self.hand.words.items():
                 if word in said:

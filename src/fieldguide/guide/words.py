@@ -12,7 +12,6 @@ from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
-from fieldguide.guide.edits.hand import LEAST
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.teaching import learn_word
@@ -58,7 +57,7 @@ def build(work: Workspace) -> None:
         taught={
             word: learn_word(X, lesson).scores
             for word, lesson in table.hand.lessons.items()
-            if min(map(len, lesson)) >= LEAST
+            if lesson.is_enough
         },
         vocabulary=told,
         corrected=table.hand.words,

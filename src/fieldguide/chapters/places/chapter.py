@@ -15,7 +15,7 @@ largest.
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -216,13 +216,13 @@ def find_missing(
     return {digest: tuple(map(_read_record, each)) for digest, each in said.items() if each}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExemplarShard(Shard):
     """One exemplar, with its row and its kind."""
 
-    row: np.ndarray = field(default_factory=lambda: np.empty((1, 0), dtype=np.float32))
-    kind: str = ""
-    is_clip: bool = False
+    row: np.ndarray
+    kind: str
+    is_clip: bool
 
 
 @dataclass(frozen=True)

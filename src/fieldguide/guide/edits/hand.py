@@ -51,6 +51,11 @@ class Lesson(NamedTuple):
     yes: tuple[int, ...] = ()  # show it
     no: tuple[int, ...] = ()  # do not show it
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether a word can be learnt from so many."""
+        return min(map(len, self)) >= LEAST
+
     def add(self, is_shown: Mapping[int, bool]) -> "Lesson":
         """Return the lesson with more specimens; of one that was in it the last word counts."""
         told = dict.fromkeys(self.yes, True) | dict.fromkeys(self.no, False) | dict(is_shown)

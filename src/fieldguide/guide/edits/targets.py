@@ -123,8 +123,7 @@ class Resolver:
         if known is None and word in hand.lessons:
             raise EditError(f"{word!r} is called {overlay.word(word)!r} by an earlier edit.")
         word = known or word
-        raw = {name: raw for raw, name in overlay.word_names.items()}.get(word, word)
-        lesson = hand.lessons.get(raw, Lesson())
+        lesson = hand.lessons.get(overlay.first_word(word), Lesson())
         lesson = lesson.add(read_lesson(edit, self._catalogue.specimen_index))
         for n, do in ((len(lesson.yes), "show"), (len(lesson.no), "do not show")):
             if n < LEAST:

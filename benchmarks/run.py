@@ -87,6 +87,7 @@ PROBLEMS = (
     "graphics",
     "cluster",
     "samples",
+    "large",
     "on_paper",
     "networks",
     "processors",

@@ -9,6 +9,7 @@ refused in one sentence (:func:`list_versions`). Dask is the extra ``cluster``, 
 where a scheduler is given.
 """
 
+import os
 import platform
 import queue
 import time
@@ -262,10 +263,13 @@ def _find_version(name: str) -> str:
 
 
 def name_worker() -> str:
-    """Return the address of the worker that this is called in."""
-    from distributed import get_worker
+    """Return the address of the worker that this is called in, or the number of the process."""
+    try:
+        from distributed import get_worker
 
-    return str(get_worker().address)
+        return str(get_worker().address)
+    except (ImportError, ValueError):  # a process of this machine
+        return str(os.getpid())
 
 
 def _keep(function: Any) -> Any:

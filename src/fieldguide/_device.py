@@ -50,6 +50,16 @@ def _find_obstacle() -> str | None:
     return None if torch.cuda.is_available() else "torch finds no graphics processor of NVIDIA's"
 
 
+def count_shares(n_bytes: int) -> int:
+    """Return how many processes the free memory of the graphics processor serves, 1 or more."""
+    try:
+        import torch
+    except ImportError:  # onnxruntime reaches it by itself, and does not tell
+        return 1
+    free, _ = torch.cuda.mem_get_info()
+    return max(int(free) // n_bytes, 1)
+
+
 def put(values: np.ndarray, device: str) -> Any:
     """Return a torch tensor of the values on a device; the values are not shared with it."""
     import torch

@@ -53,7 +53,7 @@ from fieldguide.guide.lens import Lens
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
 from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
-from fieldguide.guide.shards import Shard, send_out
+from fieldguide.guide.shards import Shard, find_workers, send_out
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.workspace import Workspace
@@ -277,9 +277,10 @@ def measure_rows(
     work.progress(step, n_done, n)
     # Another number of threads may sum in another order.
     with threadpool_limits(1, "blas"):
-        if work.cluster is not None:
+        workers = find_workers(work, len(todo))
+        if workers is not None:
             shards = [partial(pack, batch) for batch in batches]
-            described = send_out(work, DescribeShard(work.lens, stack, sizes), shards)
+            described = send_out(workers, DescribeShard(work.lens, stack, sizes), shards)
         else:
             described = enumerate(map_in_order(describe, batches, n_jobs=work.n_jobs))
         for place, rows in described:

@@ -1,7 +1,9 @@
-"""Pieces of work with images, for the workers of a cluster.
+"""Pieces of work with images, for the workers of a cluster or for processes of this machine.
 
 A worker reads the images itself, from a folder that has the same name on all machines, and sends
 back numbers and thumbnails; this machine alone writes to the journal and to the guide's folder.
+Processes of this machine do the same where there are enough of them and of the images to pay for
+their start.
 
 A worker that sees other files under the same names would spoil a guide in silence. It compares the
 size of each with what this machine has listed. Where they differ, this machine looks again: either
@@ -16,13 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide._cluster import name_worker
+from fieldguide._cluster import Cluster, name_worker
+from fieldguide._processes import Processes
 from fieldguide.collection import Collection, Item
 from fieldguide.errors import ClusterError
 from fieldguide.guide.earlier import find_size
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import Measured, deal_batches, measure_batch
 from fieldguide.guide.workspace import Workspace
+
+_LEAST_PROCESSES = 4  # fewer are no quicker than threads
+_WORTH = 64  # images for each process that pay for its start
 
 
 @dataclass(frozen=True)
@@ -81,36 +87,46 @@ class _Careful:
         return self.function(shard) if path is None else Odd(path, name_worker())
 
 
-def measure_elsewhere(work: Workspace, todo: Sequence[int]) -> Iterator[list[Measured]]:
+def find_workers(work: Workspace, n_images: int) -> Cluster | Processes | None:
+    """Return who is given so many images: a cluster, processes, or None for our own threads."""
+    if work.cluster is not None:
+        return work.cluster
+    is_worth = work.processes.n >= _LEAST_PROCESSES and n_images >= _WORTH * work.processes.n
+    return work.processes if is_worth else None
+
+
+def measure_elsewhere(
+    work: Workspace, workers: Cluster | Processes, todo: Sequence[int]
+) -> Iterator[list[Measured]]:
     """Yield the measurements of images, a batch at a time, as the workers end.
 
     Thumbnails are on the shelf before their records are given.
     """
     batches = deal_batches(todo, work.network)
     shards = [lambda batch=batch: Shard(work.collection.part(batch)) for batch in batches]
-    for _, (records, pictures) in send_out(work, MeasureShard(work.lens), shards):
+    for _, (records, pictures) in send_out(workers, MeasureShard(work.lens), shards):
         for address, data in pictures.items():
             work.draft.shelf.put(address, data)
         yield records
 
 
 def send_out(
-    work: Workspace, function: Callable[[Any], Any], shards: Sequence[Callable[[], Shard]]
+    workers: Cluster | Processes,
+    function: Callable[[Any], Any],
+    shards: Sequence[Callable[[], Shard]],
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number of each shard and ``function(shard)``, as the workers end.
 
     Parameters
     ----------
-    work : Workspace
-        With a cluster.
+    workers : Cluster or Processes
     function : callable
         Of a shard; it travels.
     shards : sequence of callables
         Each makes a shard, when there is a worker for it.
     """
-    assert work.cluster is not None
     made = (make() for make in shards)
-    for i, found in work.cluster.map_as_done(_Careful(function), made):
+    for i, found in workers.map_as_done(_Careful(function), made):
         if isinstance(found, Odd):
             shard = shards[i]()
             check_shared(shard.images, found)

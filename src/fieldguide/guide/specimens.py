@@ -23,7 +23,7 @@ from fieldguide.guide.edits.records import SPECIMEN
 from fieldguide.guide.matrix import MatrixWriter
 from fieldguide.guide.measure import BATCH_SIZE, Measured, list_pictures, measure_images
 from fieldguide.guide.owner import save_owned
-from fieldguide.guide.shards import measure_elsewhere
+from fieldguide.guide.shards import find_workers, measure_elsewhere
 from fieldguide.guide.workspace import Workspace
 
 NAME = "specimens"
@@ -173,8 +173,9 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     passing: dict[str, str] = {}
     n, n_done = len(items), len(items) - len(todo)
     work.progress("reading images", n_done, n)
-    if work.cluster is not None:
-        measured = measure_elsewhere(work, todo)
+    workers = find_workers(work, len(todo))
+    if workers is not None:
+        measured = measure_elsewhere(work, workers, todo)
     else:
         measured = measure_images(work.collection, todo, work.network, shelf, n_jobs=work.n_jobs)
     for records in measured:

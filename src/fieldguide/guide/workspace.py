@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from joblib import effective_n_jobs
+
 from fieldguide._cluster import Cluster
+from fieldguide._device import count_shares
+from fieldguide._processes import Processes
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.features.network import Network, open_network
@@ -18,6 +22,8 @@ from fieldguide.guide.journal import Journal
 from fieldguide.guide.lens import Lens
 
 MEASURE_VERSION = 2  # raise it when a measurement changes: old ones are then not used again
+
+_BYTES_ON_DEVICE = 4 * 2**30  # of a graphics processor's memory, for each process
 
 Progress = Callable[[str, int, int], None]
 
@@ -71,8 +77,10 @@ class Workspace:
         What becomes guide.json; each chapter adds its own.
     pictures : set of str
         Addresses of pictures that are no specimen's.
+    processes : Processes
+        Of this machine; they measure in place of threads where that pays.
     cluster : Cluster or None
-        Workers that measure in place of this machine's threads.
+        Workers that measure in place of this machine.
     """
 
     collection: Collection
@@ -82,6 +90,7 @@ class Workspace:
     draft: Draft
     earlier: Earlier
     progress: Progress
+    processes: Processes
     edits: Reading = field(default_factory=Reading)
     built: dict[str, Any] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
@@ -122,7 +131,11 @@ def open_workspace(
     progress("opening the network", 0, 1)
     network = open_network(settings.embedder, device=settings.device)
     measured = name_measuring(network.name, collection.max_pixels)
-    with explained_faults(out), Journal(out, measured) as journal:
+    with (
+        explained_faults(out),
+        Journal(out, measured) as journal,
+        Processes(_count_processes(settings, network)) as processes,
+    ):
         draft = Draft(out, journal)
         earlier = Earlier.open(out, measured)
         if settings.adds_to is not None and earlier.info.get("edition") != settings.adds_to:
@@ -134,10 +147,17 @@ def open_workspace(
         if edits.edits:
             info["edits"] = edits.last
         work = Workspace(
-            *(collection, settings, network, journal, draft, earlier, progress, edits),
+            *(collection, settings, network, journal, draft, earlier, progress, processes, edits),
             info=info,
             cluster=cluster,
         )
         yield work
         earlier.close()
         draft.publish(work.info, work.pictures)
+
+
+def _count_processes(settings: Settings, network: Network) -> int:
+    """Return how many processes may measure, each with the network open."""
+    n = int(effective_n_jobs(settings.n_jobs))
+    on_device = network.n_at_once > 1
+    return min(n, count_shares(_BYTES_ON_DEVICE)) if on_device else n

@@ -48,7 +48,7 @@ from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.rows import Rows
-from fieldguide.guide.shards import Shard, send_out
+from fieldguide.guide.shards import Shard, find_workers, send_out
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import FoundSubject, Kind
@@ -204,8 +204,9 @@ def find_missing(
 
     n_done = len(todo) - len(missing)
     work.progress(STEP, n_done, len(todo))
-    if work.cluster is not None:
-        found = send_out(work, surveyor, [partial(pack, *one) for one in missing])
+    workers = find_workers(work, len(missing))
+    if workers is not None:
+        found = send_out(workers, surveyor, [partial(pack, *one) for one in missing])
     else:
         found = enumerate(map_in_order(find, missing, n_jobs=work.n_jobs))
     for place, located in found:

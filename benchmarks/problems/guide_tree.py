@@ -90,7 +90,7 @@ def look_at_specimens(n_per_kind: int) -> Seen:
 def gather(seen: Seen, kinds: list[str | None]) -> tuple[Evidence, Likeness]:
     """Return what a guide grows its tree from."""
     X = seen.X if any(kinds) else seen.weigh_plainly()
-    near = find_near(X, 10, 0)
+    near = find_near(X, 10)
     model = WordModel()
     words = model.fit_transform(
         seen.probabilities,

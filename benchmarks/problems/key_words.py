@@ -62,7 +62,7 @@ def take_some(kinds: np.ndarray) -> np.ndarray:
 
 def find_words(seen: Seen) -> np.ndarray:
     """Return what specimens show of the words that a build finds, without any of the owner's."""
-    near = find_near(seen.X, WordModel.N_NEAR, 0)
+    near = find_near(seen.X, WordModel.N_NEAR)
     matrix = WordModel().fit_transform(seen.probabilities, seen=seen.seen, near=near)
     return matrix.scores[:, [source in MEASURED for source in matrix.sources]] >= YES
 

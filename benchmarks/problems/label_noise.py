@@ -27,9 +27,9 @@ from benchmarks.cells import keep_cell
 from benchmarks.peers import cleanlab_labels
 from benchmarks.problems.guide_tree import look_at_collections
 from benchmarks.seen import VERSION, Seen
-from fieldguide.chapters.check.copies import find_near
 from fieldguide.chapters.check.labels import N_NEAR, HeldOutAnswers, doubt_labels
 from fieldguide.guide.key_choice import KEY_C
+from fieldguide.guide.neighbours import find_close, reduce_rows
 from fieldguide.identify import OneVsAllClassifier, choose_key
 
 N_SEEDS, N_FOLDS, SHARE = 3, 5, 0.05
@@ -51,7 +51,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
 
 def find_swapped(seen: Seen, seed: int, *, has_cleanlab: bool) -> list[dict[str, Any]]:
     """Return the figures of each way, for one collection with labels swapped."""
-    near = find_near(seen.X, N_NEAR)
+    near = find_close(reduce_rows(seen.X), N_NEAR)
     names, true = np.unique(seen.kinds, return_inverse=True)
     label = swap_labels(true, seed)
     probability = hold_out(seen.X, label)

@@ -68,7 +68,8 @@ def list_sources(data: Path | None, drawn: Path, *, tiny: bool) -> list[tuple[Pa
             if folder.is_dir():
                 items = Collection.from_folder(folder).items
                 found += [(folder / item.path, item.path.split("/")[0]) for item in items]
-        return found
+        order = np.random.default_rng(0).permutation(len(found))
+        return [found[i] for i in order]  # a tenth of them has the same kinds
     made = []
     specimens = load_specimens(*((2, 64) if tiny else (40, 160)))
     for i, (image, kind) in enumerate(zip(specimens.images, specimens.target, strict=True)):

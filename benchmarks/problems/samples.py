@@ -1,10 +1,12 @@
-"""What is lost where a guide looks for the nearest specimens in a sample and not among all.
+"""What is lost where a guide looks for the nearest specimens in cells and not among all.
 
-Words are supported by what the nearest specimens show (``guide/words.py``): up to 4,096 specimens
-the nearest are those of all, of more those of a sample. Drawn rows of length one: kinds around
-centres, groups of near-copies inside a kind, so that the nearest of all are nearer than any of a
-sample. For 2,000 specimens of collections of rising size: how like the nearest are, how many of
-them are of the same kind, and how well they tell the kind by a vote; from all and from the sample.
+Words are supported by what the nearest specimens show, labels are doubted by them, and copies are
+among them (``guide/neighbours.py``): up to 8,192 specimens the nearest are those of all, of more
+those of the cells nearby. Drawn rows of length one: kinds around centres, groups of near-copies
+inside a kind. For 2,000 specimens of collections of rising size: how like the nearest are, how many
+of them are of the same kind, and how well they tell the kind by a vote; from all, from cells, and
+from a sample of 4,096, which is as quick; and how many of the nearest and of the near-copies among
+them are found.
 
     python benchmarks/run.py --only samples
 """
@@ -15,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from fieldguide.features import WordModel
+from fieldguide.guide.neighbours import find_close
 from fieldguide.guide.summaries import find_nearest
-from fieldguide.guide.words import find_near
 
 SIZES = (10_000, 30_000, 100_000)
-N_COLUMNS, N_KINDS, N_ASKED, SEED = 128, 200, 2000, 0
+N_COLUMNS, N_KINDS, N_ASKED, N_SAMPLED, SEED = 128, 200, 2000, 4096, 0
 # Standard deviations of a kind around its neighbours in general, of a group in its kind, and of a
 # specimen in its group, all directions together; a group is of 10 specimens.
 OF_KIND, OF_GROUP, OF_SPECIMEN, IN_GROUP = 0.6, 1.0, 0.5, 10
@@ -35,15 +37,25 @@ def measure(n: int) -> dict[str, float]:
     asked = np.sort(np.random.default_rng(SEED + 1).permutation(n)[:N_ASKED])
     k = WordModel.N_NEAR
     started = time.perf_counter()
-    sampled = find_near(X, k, SEED)[asked]
-    seconds = time.perf_counter() - started
-    found = {"all": find_nearest(X, asked, k), "sample": sampled}
-    row = {"n": n, "seconds for all specimens, in the sample": seconds}
+    close = find_close(X, k)[asked]
+    between = time.perf_counter()
+    exact = find_nearest(X, asked, k)
+    seconds = between - started, (time.perf_counter() - between) * n / len(asked)
+    pool = np.sort(np.random.default_rng(SEED).permutation(n)[:N_SAMPLED])
+    found = {"all": exact, "cells": close, "sample": find_nearest(X, asked, k, pool)}
+    row = {"n": n, "seconds of all, all": seconds[1], "seconds of all, cells": seconds[0]}
+    row["found of the nearest"] = share_found(close, exact)
+    row["found of near-copies"] = share_found(close, exact[:, : IN_GROUP - 1])
     for name, near in found.items():
         row[f"likeness, {name}"] = float(np.einsum("id,ijd->ij", X[asked], X[near]).mean())
         row[f"of the same kind, {name}"] = float((kinds[near] == kinds[asked, None]).mean())
         row[f"kind by vote, {name}"] = float((vote(kinds[near]) == kinds[asked]).mean())
     return row
+
+
+def share_found(found: np.ndarray, wanted: np.ndarray) -> float:
+    """Return how many of the wanted are among the found, row by row."""
+    return float((wanted[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 
 def draw(n: int) -> tuple[np.ndarray, np.ndarray]:

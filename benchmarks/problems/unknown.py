@@ -120,7 +120,7 @@ def learn(key: OneVsAllClassifier, X: np.ndarray, kinds: np.ndarray) -> Familiar
     assert held_out is not None
     for i, answer in zip(held_out.rows, held_out.answer, strict=True):
         answers[i] = str(key.classes_[answer])
-    found = learn_familiarity(X, find_near(X, N_NEAR, 0), [str(k) for k in kinds], answers)
+    found = learn_familiarity(X, find_near(X, N_NEAR), [str(k) for k in kinds], answers)
     assert found is not None
     return found
 

@@ -137,7 +137,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
 
 def apply_rules(seen: Seen, kinds: list[str]) -> dict[str, np.ndarray]:
     """Return which words are said of which pictures, by each rule."""
-    near = find_near(seen.X, N_NEAR, 0)
+    near = find_near(seen.X, N_NEAR)
     said = {}
     for looks, probabilities in (("first", seen.first), ("both", seen.probabilities)):
         said[looks] = score_words(word_probabilities(probabilities)) >= YES

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide.errors import FieldguideError
 
 _AHEAD = 2  # items for each process: one at work, one that waits
-_IDLE_S = 60.0  # after which a process without work ends, also when this one was killed
+_IDLE_S = 15.0  # after which a process without work ends, and frees a graphics processor's memory
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")
 
 

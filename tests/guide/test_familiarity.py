@@ -28,7 +28,7 @@ def draw(seed, n=200, dim=40, spreads=(0.8,) * N_GROUPS):
 
 
 def learn(X, kinds, answers=None):
-    return learn_familiarity(X, find_near(X, 10, 0), kinds, kinds if answers is None else answers)
+    return learn_familiarity(X, find_near(X, 10), kinds, kinds if answers is None else answers)
 
 
 def measure_all(known, X, rows, kinds):

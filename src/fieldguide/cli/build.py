@@ -161,7 +161,7 @@ def build(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="How many cores work; -1 is all.")] = -1,
     device: Annotated[
         str,
         typer.Option(
@@ -258,7 +258,7 @@ def add(
         ),
     ] = "auto",
     embedder: Embedder = None,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="How many cores work; -1 is all.")] = -1,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

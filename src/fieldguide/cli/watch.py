@@ -37,7 +37,7 @@ def watch(
     settle: Annotated[
         float, typer.Option(help="Seconds for which no file may have changed before a build.")
     ] = 10,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="How many cores work; -1 is all.")] = -1,
     debug: Debug = False,
 ) -> None:
     """Build the guide of a folder again whenever its images change, until Ctrl-C.

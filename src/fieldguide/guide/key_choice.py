@@ -134,7 +134,14 @@ def fit_key(
         return tell_points(key.fit(X, y))
     given = {"C": KEY_C, "kernel": settings.kernel, **_limits(settings), **spec.parameters}
     return choose_key(
-        X, y, **given, n_jobs=settings.n_jobs, random_state=settings.seed, words=words
+        *(X, y),
+        **given,
+        n_jobs=settings.n_jobs,
+        random_state=settings.seed,
+        words=words,
+        device="cpu"
+        if settings.device == "cpu"
+        else "auto",  # the network has said if there is none
     )
 
 

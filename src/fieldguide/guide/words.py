@@ -5,20 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
-from threadpoolctl import threadpool_limits
 
 from fieldguide.errors import GuideError
 from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
+from fieldguide.guide.neighbours import find_close, reduce_rows
 from fieldguide.guide.specimens import Table
-from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.teaching import learn_word
 from fieldguide.guide.workspace import Workspace
 
 NAME = "words"
-_EXACT = 4096  # specimens, among which the nearest are looked for; of more, a sample
+_WHOLE = 4096  # specimens, of which rows are compared as they are
 
 
 class Words(NamedTuple):
@@ -35,7 +34,7 @@ def build(work: Workspace) -> None:
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
     X = work.built[rows.NAME].X
-    near = find_near(X, WordModel.N_NEAR, work.seed)
+    near = find_near(X, WordModel.N_NEAR, n_jobs=work.n_jobs)
     model = WordModel()
     logits, vocabulary, told = read_said(work), find_words(work), None
     if vocabulary is not None:
@@ -89,17 +88,13 @@ def read_said(work: Workspace) -> np.ndarray | None:
     return None if said is None else np.asarray(said)
 
 
-def find_near(X: np.ndarray, n_near: int, seed: int) -> np.ndarray:
+def find_near(X: np.ndarray, n_near: int, *, n_jobs: int | None = 1) -> np.ndarray:
     """Return the nearest specimens of each, itself not among them, (n, min(n_near, n - 1)).
 
-    Of a large collection they are looked for in a sample, so that time grows with its size alone.
+    Of a large collection they are looked for in the directions that vary most.
     """
-    n = len(X)
-    pool = None
-    if n > _EXACT:
-        pool = np.sort(np.random.default_rng(seed).permutation(n)[:_EXACT])
-    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
-        return find_nearest(X, np.arange(n), min(n_near, n - 1, _EXACT - 1), pool)
+    rows_of = X if len(X) <= _WHOLE else reduce_rows(X, n_jobs=n_jobs)
+    return find_close(rows_of, n_near, n_jobs=n_jobs)
 
 
 def open_texts(edition: Path) -> TextVocabulary | None:

@@ -7,9 +7,10 @@ cheapest wins that loses no more than is allowed; of equals, that of a tree, whi
 
 The relaxed hierarchy is tried first, and the attention tree where it may do better. A tree of
 yes-or-no questions asks H of them on average at least, the entropy of the classes in bits
-(Shannon): a key that is near H leaves nothing to be gained. An attention tree is grown on a part of
-the columns, which is quick; where the way down it is longer than that of the relaxed hierarchy, it
-is left at that, and otherwise its functions are trained and judged like the others.
+(Shannon): a key that is near H leaves nothing to be gained. An attention tree is first grown on a
+part of the columns, and of many rows on a part of them, which is quick; where the way down it is
+longer than that of the relaxed hierarchy, it is left at that, and otherwise its functions are
+trained and judged like the others.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from sklearn.base import clone
 from fieldguide._check import check_seed
 from fieldguide.identify.attention_tree import AttentionTreeClassifier
 from fieldguide.identify.confidence import HeldOut
-from fieldguide.identify.growing import AnyPlan
+from fieldguide.identify.growing import AnyPlan, draw_rows
 from fieldguide.identify.key import Key, default_loss
 from fieldguide.identify.one_vs_all import OneVsAllClassifier
 from fieldguide.identify.operating_points import OperatingPoint, choose_point
@@ -39,6 +40,7 @@ _RHO = 1.5  # of 1, 1.1, 1.2, 1.5 and 2, on other splits than the figures of doc
 _MAX_CLASSES = 32
 ROOM = 1.25  # times H: a key that asks more leaves room for another
 _COLUMNS = 640  # that boosting asks about
+_MOST_TRIED = 2**13  # rows by which it is found whether an attention tree may do better
 
 
 class Tried(NamedTuple):
@@ -86,6 +88,7 @@ def choose_key(
     n_jobs: int | None = None,
     random_state: Any = 0,
     words: Any = None,
+    device: str = "cpu",
 ) -> Choice:
     """Return the cheapest of the keys that is about as good as one-vs-all.
 
@@ -101,6 +104,10 @@ def choose_key(
         half a standard error of one-vs-all's own where that is more.
     words : array of shape (n_classes, n_words), optional
         Of the relaxed hierarchy.
+    device : {"cpu", "auto", "cuda"}
+        Where linear functions are trained, as of
+        :class:`~fieldguide.identify.OneVsAllClassifier`; which classes go which way at a node is
+        found by the processor.
 
     Examples
     --------
@@ -118,7 +125,7 @@ def choose_key(
         "max_cost": max_cost,
     }
     search = Shortlist(**limits, max_classes=_MAX_CLASSES)
-    flat = OneVsAllClassifier(**shared)
+    flat = OneVsAllClassifier(**shared, device=device)
     relaxed = RelaxedHierarchyClassifier(**shared, search=search, rho=_RHO, words=words)
     attention = AttentionTreeClassifier(**shared, search=clone(search), max_columns=_COLUMNS)
     for key in (flat, relaxed, attention):
@@ -131,6 +138,7 @@ def choose_key(
         n_jobs=n_jobs,
         seed=check_seed("choose_key", random_state),
         remember=True,
+        device=flat._find_device(),
     )
     flat._fit_problems(problems, index)
     if flat.held_out_ is None:
@@ -157,10 +165,15 @@ def choose_key(
 
     train(relaxed, _plan(relaxed, flat, problems, index))
     if take()[1].evaluations > ROOM * measure_entropy(index):
-        plan = _plan(attention, flat, problems, index)
+        rows = np.arange(len(index))
+        if len(index) > _MOST_TRIED:
+            rows = draw_rows(index, _MOST_TRIED, problems.seed)
+        is_whole = len(rows) == len(index)
+        part = problems if is_whole else problems.part(rows)
+        plan = _plan(attention, flat, part, index[rows])
         way = plan.mean_way()
         if way < relaxed._points[0].evaluations:
-            train(attention, plan)
+            train(attention, plan if is_whole else _plan(attention, flat, problems, index))
         else:
             tried.append(Tried(type(attention).__name__, (), way))
     return Choice(*take(), tuple(tried), flat.held_out_)
@@ -202,4 +215,4 @@ def _plan(tree: TreeKey, flat: Any, problems: Problems, index: np.ndarray) -> An
     for name in ("classes_", "n_features_in_", "feature_names_in_", "C_"):
         if hasattr(flat, name):
             setattr(tree, name, getattr(flat, name))
-    return tree._plan_trees(problems.changed(loss="hinge"), index)
+    return tree._plan_trees(problems.changed(loss="hinge", device="cpu"), index)

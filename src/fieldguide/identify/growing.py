@@ -18,6 +18,7 @@ from fieldguide.identify.node_classifiers import TrainedEstimators, join_trained
 from fieldguide.svm import Problems, Question, Trained
 
 Classes = tuple[int, ...]
+LEAST_DRAWN = 16  # rows of a class
 
 
 class AnyPlan(Protocol):
@@ -183,6 +184,24 @@ def children(classes: Classes, split: Split) -> tuple[Classes, Classes]:
     """Return the classes that go left and those that go right."""
     pairs = list(zip(classes, split.colors.tolist(), strict=True))
     return tuple(c for c, s in pairs if s <= 0), tuple(c for c, s in pairs if s >= 0)
+
+
+def draw_rows(index: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Return about ``n`` rows, of each class its share, and 16 at least where it has them.
+
+    Examples
+    --------
+    >>> rows = draw_rows(np.repeat([0, 1], [900, 100]), 200, seed=0)
+    >>> np.bincount(np.repeat([0, 1], [900, 100])[rows])
+    array([180,  20])
+    """
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for c in range(int(index.max()) + 1):
+        members = np.flatnonzero(index == c)
+        wanted = max(LEAST_DRAWN, round(len(members) * n / len(index)))
+        drawn.append(rng.permutation(members)[:wanted])
+    return np.sort(np.concatenate(drawn))
 
 
 def ask_node(colors: np.ndarray, index: np.ndarray, weight: np.ndarray | None = None) -> Question:

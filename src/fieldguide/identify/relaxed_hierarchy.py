@@ -7,10 +7,11 @@ At a node with classes 𝒦, a colouring μ_k ∈ {−1, 0, +1} and a hyperplane
 
 Two steps take turns until a colouring comes back: the hyperplane for given colours is a binary SVM,
 and the colours for a given hyperplane are found exactly (:mod:`fieldguide.identify.coloring`).
-Neither raises the objective. With ``coloring="printed"`` the colours are those of the procedure
-that the reference prints (:mod:`fieldguide.identify.printed_coloring`), and the exact ones where
-that breaks a constraint. Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand,
-the function of the node is trained again with the loss of the other functions of the key.
+Neither raises the objective. Of many rows, a part is enough to find colours. With
+``coloring="printed"`` the colours are those of the procedure that the reference prints
+(:mod:`fieldguide.identify.printed_coloring`), and the exact ones where that breaks a constraint.
+Classes with μ ≤ 0 go left, with μ ≥ 0 right. Once the colours stand, the function of the node is
+trained again, on all rows and with the loss of the other functions of the key.
 
 With ``words`` some colourings to start from are those of a word, and of all colourings on the way
 whose objectives are about equal the one is taken whose sides a word tells apart best
@@ -34,7 +35,7 @@ import numpy as np
 from fieldguide._check import check_choice, check_number
 from fieldguide.identify.bipartition import bipartition
 from fieldguide.identify.coloring import class_costs, color_classes
-from fieldguide.identify.growing import Classes, Plan, Split, grow
+from fieldguide.identify.growing import Classes, Plan, Split, draw_rows, grow
 from fieldguide.identify.printed_coloring import color_as_printed
 from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
@@ -44,6 +45,7 @@ from fieldguide.svm import Problems, Question, Trained
 COLORINGS = ("exact", "printed")
 _MAX_TURNS = 20
 _GROWING_TOL = 1e-2  # colours need no exact hyperplane
+_MOST_PLANNED = 2**15  # rows that colours are found by
 _WORD_STARTS = 2
 # Times C, for each row: objectives that are about equal. Of 0, 0.01, 0.03, 0.1 and 0.3, on other
 # splits than the figures of docs/keys.md.
@@ -142,8 +144,12 @@ class RelaxedHierarchyClassifier(TreeKey):
             check_words(owner, self.words)
 
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
-        loose = problems.changed(tol=max(problems.tol, _GROWING_TOL), n_jobs=1)
         n_classes, words = len(self.classes_), None
+        if len(index) > _MOST_PLANNED:
+            rows = draw_rows(index, _MOST_PLANNED, problems.seed)
+            C *= len(index) / len(rows)
+            problems, index = problems.part(rows), index[rows]
+        loose = problems.changed(tol=max(problems.tol, _GROWING_TOL), n_jobs=1)
         if self.words is not None:
             words = check_words(type(self).__name__, self.words, n_classes)
         painter = Painter(

@@ -9,6 +9,8 @@ functions of many classes at once, which a graphics processor does a hundred tim
 - A Newton step solves (I + 2 Σ_{t_i > 0} c_i x_i x_iᵀ) p = −gradient by conjugate gradients, for
   each class its own, side by side.
 - It is taken whole, or halved until P falls by a share of what the slope promises.
+- A row with y_i = 0 takes no part; so problems on parts of the rows are trained side by side too
+  (:func:`train_sides_arrays`).
 - α_i = 2 c_i max(0, t_i), stretched by the best factor, is a point of the dual: the relative gap
   is known at every step, and a class whose gap is small enough takes no further part.
 
@@ -18,6 +20,7 @@ on the device where they are.
 Reference: O. Chapelle, "Training a support vector machine in the primal", Neural Computation 2007.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,20 +39,20 @@ _HALVINGS = 10
 
 
 class ArraySolution(NamedTuple):
-    """Result of :func:`train_one_vs_all_arrays`; arrays of the library and device of the rows."""
+    """Functions of problems side by side; arrays of the library and device of the rows."""
 
-    coef: Any  # (n_classes, n_features)
-    intercept: Any  # (n_classes,)
-    gaps: np.ndarray  # (n_classes,) relative duality gaps
-    n_iter: np.ndarray  # (n_classes,) Newton steps
+    coef: Any  # (n_problems, n_features)
+    intercept: Any  # (n_problems,)
+    gaps: np.ndarray  # (n_problems,) relative duality gaps
+    n_iter: np.ndarray  # (n_problems,) Newton steps
 
 
 class _Rows(NamedTuple):
-    """What all blocks of classes share."""
+    """What all blocks of problems share."""
 
     xp: Any
     X: Any  # (n, d)
-    index: Any  # (n,)
+    find_sides: Callable[[int, int], Any]  # (n, k) of the problems from the one to the other
     cost: Any  # (n, 1)
     bias: float  # s
 
@@ -90,18 +93,65 @@ def train_one_vs_all_arrays(
     >>> (X @ found.coef.T + found.intercept).argmax(axis=1)
     array([0, 1, 2])
     """
-    owner = "train_one_vs_all_arrays"
-    check_settings(owner, C, "squared_hinge", intercept_scaling, tol, max_iter)
-    check_number(owner, "n_classes", n_classes, 1, 10**9, integer=True)
+    check_number("train_one_vs_all_arrays", "n_classes", n_classes, 1, 10**9, integer=True)
+    xp = find_namespace(X)
+
+    def find_sides(first: int, stop: int) -> Any:
+        numbers = xp.arange(first, stop, dtype=index.dtype, device=X.device)
+        own = index[:, None] == numbers[None, :]
+        return 2 * xp.astype(own, X.dtype) - 1
+
+    return train_sides_arrays(
+        *(X, find_sides, n_classes),
+        C=C,
+        sample_weight=sample_weight,
+        intercept_scaling=intercept_scaling,
+        tol=tol,
+        max_iter=max_iter,
+    )
+
+
+def train_sides_arrays(
+    X: Any,
+    find_sides: Callable[[int, int], Any],
+    n_problems: int,
+    *,
+    C: float = 1.0,
+    sample_weight: Any = None,
+    intercept_scaling: float = 1.0,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> ArraySolution:
+    """Train problems on the same rows, each to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    X, C, sample_weight, intercept_scaling, tol, max_iter
+        As of :func:`train_one_vs_all_arrays`.
+    find_sides : callable
+        Given the numbers of a first problem and of one after the last, it returns the side of each
+        row in each of them, (n, k), of the kind of ``X``: -1, +1, or 0 where it takes no part.
+    n_problems : int
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]], dtype=np.float32)
+    >>> sides = np.array([[-1.0, 0], [1, -1], [0, 1]], dtype=np.float32)
+    >>> found = train_sides_arrays(X, lambda first, stop: sides[:, first:stop], 2, C=100.0)
+    >>> (-found.intercept / found.coef[:, 0]).round(1)  # where each changes sides
+    array([0.5, 2. ], dtype=float32)
+    """
+    check_settings("train_sides_arrays", C, "squared_hinge", intercept_scaling, tol, max_iter)
     xp = find_namespace(X)
     n = X.shape[0]
     weight = xp.ones_like(X[:, 0]) if sample_weight is None else xp.astype(sample_weight, X.dtype)
-    rows = _Rows(xp, X, index, float(C) * xp.reshape(weight, (n, 1)), float(intercept_scaling))
-    size = max(1, min(n_classes, _MOST_ELEMENTS // max(n, 1)))
+    cost = float(C) * xp.reshape(weight, (n, 1))
+    rows = _Rows(xp, X, find_sides, cost, float(intercept_scaling))
+    size = max(1, min(n_problems, _MOST_ELEMENTS // max(n, 1)))
     blocks, first = [], 0
-    while first < n_classes:
+    while first < n_problems:
         try:
-            block = _train_block(rows, first, min(first + size, n_classes), tol, max_iter)
+            block = _train_block(rows, first, min(first + size, n_problems), tol, max_iter)
         except Exception as error:
             if not is_out_of_memory(error) or size == 1:
                 raise
@@ -131,7 +181,7 @@ def find_namespace(X: Any) -> Any:
 
 
 class _Point(NamedTuple):
-    """Functions, and what is known of them: one line for each class."""
+    """Functions, and what is known of them: one line for each problem."""
 
     w: Any  # (k, d + 1); the last is the weight of the constant column
     margin: Any  # (n, k)
@@ -142,17 +192,18 @@ class _Point(NamedTuple):
 def _train_block(
     rows: _Rows, first: int, stop: int, tol: float, max_iter: int
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return w, (k, d + 1), the gaps and the number of steps of some classes."""
+    """Return w, (k, d + 1), the gaps and the number of steps of some problems."""
     xp, X = rows.xp, rows.X
     size = stop - first
     done: Any = xp.zeros((size, X.shape[1] + 1), dtype=X.dtype, device=X.device)
     gaps, n_iter = np.ones(size), np.zeros(size, dtype=np.int64)
     pending = np.arange(size)
-    sign = _sign(rows, first, pending)
+    sign = rows.find_sides(first, stop)
     point = _evaluate(rows, done, sign)
     for step in range(max_iter + 1):
         gradient, dual = _slope(rows, point, sign)
-        found = _to_numpy((point.primal - dual) / point.primal)
+        is_empty = xp.astype(point.primal <= 0, point.primal.dtype)  # no row takes part
+        found = _to_numpy((point.primal - dual) / (point.primal + is_empty))
         gaps[pending], n_iter[pending] = found, step
         is_open = found > tol
         done = _write(xp, done, pending, point.w)
@@ -174,14 +225,6 @@ def _train_block(
     return done, gaps, n_iter
 
 
-def _sign(rows: _Rows, first: int, classes: np.ndarray) -> Any:
-    """Return +1 for the rows of each class and -1 for all others, (n, k)."""
-    xp, X = rows.xp, rows.X
-    numbers = xp.asarray(classes + first, dtype=rows.index.dtype, device=X.device)
-    own = rows.index[:, None] == numbers[None, :]
-    return 2 * xp.astype(own, X.dtype) - 1
-
-
 def _multiply(rows: _Rows, w: Any) -> Any:
     """Return the margins of all rows, (n, k)."""
     return rows.X @ w[:, :-1].T + rows.bias * w[:, -1][None, :]
@@ -201,7 +244,7 @@ def _evaluate(rows: _Rows, w: Any, sign: Any) -> _Point:
 
 def _measure(rows: _Rows, w: Any, margin: Any, sign: Any) -> _Point:
     xp = rows.xp
-    slack = _positive(xp, 1 - sign * margin)
+    slack = _positive(xp, xp.abs(sign) - sign * margin)
     primal = _sum(xp, w * w, 1) / 2 + _sum(xp, rows.cost * slack * slack, 0)
     return _Point(w, margin, slack, primal)
 

@@ -7,14 +7,16 @@ in threads; what a problem gets does not depend on how many there are.
 """
 
 import copy
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fieldguide._device import get, put
+from fieldguide._device import get, is_out_of_memory, put
 from fieldguide._parallel import map_in_order
+from fieldguide.errors import FieldguideWarning
 from fieldguide.kernels import default_gamma
 from fieldguide.svm import _kernels
 from fieldguide.svm.coordinate_descent import solve_linear
@@ -96,8 +98,8 @@ class Problems:
     remember : bool
         Keep what :meth:`one_vs_all` returns, for keys that ask for the same functions again.
     device : {"cpu", "cuda"}
-        Where linear functions of all classes are trained, if rows are dense, the loss is the
-        squared hinge and classes are not balanced; all else is done by the processor.
+        Where linear functions are trained, if rows are dense, the loss is the squared hinge and
+        classes are not balanced; all else is done by the processor.
 
     Examples
     --------
@@ -137,7 +139,7 @@ class Problems:
         self.seed = seed
         self.device = device
         self.n = X.shape[0]
-        self._on_device: Any = None
+        self._on_device: dict[str, Any] = {}
         self._shared: Rows | None = None
         self._gram = np.empty((0, 0))
         self._known: dict[tuple[Any, ...], Trained] | None = {} if remember else None
@@ -152,6 +154,16 @@ class Problems:
         """Return the same problems with other settings; the rows are shared."""
         other = copy.copy(self)
         vars(other).update(settings)
+        return other
+
+    def part(self, rows: np.ndarray) -> "Problems":
+        """Return problems on some of the rows, which are copied."""
+        other = self.changed(X=self.X[rows], n=len(rows), _on_device={})
+        if self._shared is not None:
+            other._shared = share_rows(other.X)
+        else:
+            other._gram = self._gram[np.ix_(rows, rows)]
+        other._known = None if self._known is None else {}
         return other
 
     def one_vs_all(
@@ -208,7 +220,7 @@ class Problems:
     def _fits_device(self) -> bool:
         is_dense = self._shared is not None and self._shared.width > 0
         is_plain = self.loss == "squared_hinge" and self.class_weight is None
-        return self.device != "cpu" and is_dense and is_plain
+        return self.device != "cpu" and is_dense and is_plain and self._put_rows() is not None
 
     def _train_on_device(
         self, index: np.ndarray, n_classes: int, C: float, weight: np.ndarray | None
@@ -216,10 +228,8 @@ class Problems:
         """Train each class against the rest by whole matrices; there is nothing to start from."""
         from fieldguide.svm.array_one_vs_all import train_one_vs_all_arrays
 
-        if self._on_device is None:
-            self._on_device = put(self.X, self.device)
         found = train_one_vs_all_arrays(
-            *(self._on_device, put(index, self.device), n_classes),
+            *(self._put_rows(), put(index, self.device), n_classes),
             C=C,
             sample_weight=None if weight is None else put(weight, self.device),
             intercept_scaling=self.intercept_scaling,
@@ -227,6 +237,45 @@ class Problems:
         )
         untold = csr_array((n_classes, self.n))
         return Trained(untold, get(found.coef), get(found.intercept), found.gaps)
+
+    def _solve_on_device(self, questions: Sequence[Question], C: float) -> Trained:
+        """Train the functions of questions side by side; a row of weight 0 takes no part."""
+        from fieldguide.svm.array_one_vs_all import train_sides_arrays
+
+        X = self._put_rows()
+
+        def find_sides(first: int, stop: int) -> Any:
+            sides = np.zeros((self.n, stop - first), dtype=self.X.dtype)
+            for column, (rows, sign, weight) in zip(sides.T, questions[first:stop], strict=True):
+                column[rows] = sign if weight is None else sign * (weight > 0)
+            return put(sides, self.device)
+
+        found = train_sides_arrays(
+            *(X, find_sides, len(questions)),
+            C=C,
+            intercept_scaling=self.intercept_scaling,
+            tol=self.tol,
+        )
+        untold = csr_array((len(questions), self.n))
+        return Trained(untold, get(found.coef), get(found.intercept), found.gaps)
+
+    def _put_rows(self) -> Any:
+        """Return the rows on the device, sent there once for all that share them; None where they
+        do not fit into its memory."""
+        if "X" not in self._on_device:
+            try:
+                self._on_device["X"] = put(self.X, self.device)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._on_device["X"] = None
+                warnings.warn(
+                    f"{self.n} rows do not fit into the memory of the graphics processor; the "
+                    "processor trains their functions.",
+                    FieldguideWarning,
+                    stacklevel=2,
+                )
+        return self._on_device["X"]
 
     def one_vs_one(
         self,
@@ -256,6 +305,8 @@ class Problems:
         self, questions: Sequence[Question], *, C: float, start: Trained | None = None
     ) -> Trained:
         """Return the function that separates the rows of each question by their signs."""
+        if self._fits_device() and all(_is_plain(question.weight) for question in questions):
+            return self._solve_on_device(questions, C)
 
         def answer(k: int) -> tuple[np.ndarray, np.ndarray | None, float, float]:
             rows, sign, weight = questions[k]
@@ -393,6 +444,11 @@ def _square_distances(products: np.ndarray) -> np.ndarray:
     """Return |a − b|² of vectors from their products, (n, n)."""
     square = np.diag(products)
     return np.maximum(square[:, None] + square - 2 * products, 0)
+
+
+def _is_plain(weight: np.ndarray | None) -> bool:
+    """Whether all rows that take part weigh the same."""
+    return weight is None or bool(np.isin(weight, (0, 1)).all())
 
 
 def _signed(alpha: csr_array, index: np.ndarray) -> csr_array:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fieldguide.chapters.check.alignment import match_pairs
-from fieldguide.chapters.check.copies import find_copies, find_near, group_copies, pair_same
+from fieldguide.chapters.check.copies import find_copies, group_copies, pair_same
 from fieldguide.chapters.check.small import Small, measure_picture
 from fieldguide.datasets import load_specimens
 
@@ -113,13 +113,3 @@ def test_groups_are_what_pairs_join(pairs):
         groups = [group for group in groups if group not in joined] + [set().union(*joined)]
     wanted = sorted(sorted(group) for group in groups if len(group) > 1)
     assert group_copies(10, np.array(pairs, dtype=np.int64).reshape(-1, 2)) == wanted
-
-
-def test_the_nearest_by_brute_force(seed):
-    X = np.random.default_rng(seed).normal(size=(40, 6)).astype(np.float32)
-    centred = X - X.mean(axis=0)
-    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
-    likeness = centred @ centred.T
-    np.fill_diagonal(likeness, -2)
-    assert (find_near(X, 5) == np.argsort(-likeness, axis=1)[:, :5]).all()
-    assert find_near(X[:3], 5).shape == (3, 2)

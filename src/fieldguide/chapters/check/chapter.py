@@ -14,7 +14,7 @@ import numpy as np
 from fieldguide._saving import FLOATS, Array, Items, Part, Plain, pack, unpack
 from fieldguide.chapters.check import judging
 from fieldguide.chapters.check.alignment import match_pairs
-from fieldguide.chapters.check.copies import Copies, find_copies, find_near
+from fieldguide.chapters.check.copies import Copies, find_copies
 from fieldguide.chapters.check.labels import N_NEAR, Doubts, HeldOutAnswers, doubt_labels
 from fieldguide.chapters.check.records import CopiedSpecimen, Finding, ImageCopies, Report
 from fieldguide.chapters.check.small import WIDTH, Small, measure_picture, read_pictures
@@ -25,6 +25,8 @@ from fieldguide.guide import rows, specimens
 from fieldguide.guide.key import Answers
 from fieldguide.guide.measure import SMALL_PX, picture_names
 from fieldguide.guide.models import Models
+from fieldguide.guide.neighbours import find_close, reduce_rows
+from fieldguide.guide.shards import find_processes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.views import Kind, Specimen
@@ -199,7 +201,11 @@ def _read_small(work: Workspace, table: Table) -> Small:
     addresses = [picture_names(record.digest, record.has_large)[1] for record in table.records]
     before, place = _open_earlier(work)
     new = [i for i, address in enumerate(addresses) if address not in place]
-    read = read_pictures(work.draft.root, [addresses[i] for i in new], n_jobs=work.n_jobs)
+    read = read_pictures(
+        *(work.draft.root, [addresses[i] for i in new]),
+        n_jobs=work.n_jobs,
+        processes=find_processes(work, len(new)),
+    )
     if len(new) == len(addresses):
         return read
     known = [i for i, address in enumerate(addresses) if address in place]
@@ -231,7 +237,8 @@ def _doubt(work: Workspace, label: np.ndarray, numbers: dict[str, int]) -> Doubt
     n = len(label)
     if len(numbers) < 2 or n < 3:
         return Doubts(np.zeros(n, np.float32), np.full(n, -1, dtype=np.int64))
-    near = find_near(work.built[rows.NAME].X, N_NEAR)
+    X = reduce_rows(work.built[rows.NAME].X, n_jobs=work.n_jobs)
+    near = find_close(X, N_NEAR, n_jobs=work.n_jobs)
     said = _read_answers(work.built[key_chapter.NAME], label, numbers)
     return doubt_labels(label, said, near, len(numbers))
 

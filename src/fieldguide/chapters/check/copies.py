@@ -2,10 +2,8 @@
 
 1. Files with the same digest hold the same image.
 2. Of the others, pairs that may be copies: each picture with the nearest by what the network says,
-   and with the nearest by its blurred luma, as it is and mirrored. Both are looked for block by
-   block over a few hundred numbers a picture, so that memory grows with the collection alone; the
-   sample in which a build looks for neighbours would miss copies. Rows are first reduced to the
-   directions that vary most: the time is 128 products for each pair of pictures.
+   and with the nearest by its blurred luma, as it is and mirrored (:mod:`~fieldguide.guide.
+   neighbours`). Rows are first reduced to the directions that vary most.
 3. The pixels of each such pair are compared (:mod:`.alignment`).
 
 Groups are what is joined by pairs.
@@ -22,33 +20,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.check.alignment import blur_small, match_pairs
 from fieldguide.chapters.check.small import Small
-from fieldguide.features import find_components
-from fieldguide.guide.summaries import find_nearest
-
-N_DIRECTIONS = 128
-_N_SAMPLE = 1024  # rows, to say which directions vary most
-_BLOCK_ROWS = 1024  # rows
-
-
-def find_near(X: np.ndarray, k: int) -> np.ndarray:
-    """Return the ``k`` nearest rows of each, itself not among them, (n, min(k, n - 1))."""
-    n = len(X)
-    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
-        return find_nearest(reduce_rows(X), np.arange(n), min(k, n - 1))
-
-
-def reduce_rows(embedding: np.ndarray) -> np.ndarray:
-    """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS)."""
-    n = len(embedding)
-    sample = np.asarray(embedding[:: -(-n // _N_SAMPLE)], dtype=np.float32)
-    centre, axes = find_components(sample, N_DIRECTIONS)
-    directions = axes.T
-    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
-    for start in range(0, n, _BLOCK_ROWS):
-        part = np.asarray(embedding[start : start + _BLOCK_ROWS], dtype=np.float32)
-        rows[start : start + _BLOCK_ROWS] = (part - centre.astype(np.float32)) @ directions
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
+from fieldguide.guide.neighbours import find_close, reduce_rows
 
 N_NEAR = 6  # of each way in which pictures may be near
 _BLOCK = 1024  # pictures
@@ -68,7 +40,7 @@ def find_copies(
 ) -> Copies:
     """Return the pairs of specimens that are copies or near-copies."""
     same = pair_same(digests)
-    others = pair_near(small, embedding, np.array(digests))
+    others = pair_near(small, embedding, np.array(digests), n_jobs=n_jobs)
     blocks = [others[i : i + _PAIRS] for i in range(0, len(others), _PAIRS)]
     with threadpool_limits(1, "blas"):
         matches = list(map_in_order(lambda part: match_pairs(small, part), blocks, n_jobs=n_jobs))
@@ -90,19 +62,19 @@ def pair_same(digests: Sequence[str]) -> np.ndarray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def pair_near(small: Small, embedding: np.ndarray, digests: np.ndarray) -> np.ndarray:
+def pair_near(
+    small: Small, embedding: np.ndarray, digests: np.ndarray, *, n_jobs: int = 1
+) -> np.ndarray:
     """Return pairs of specimens that may be copies, (n, 2), each once; not those of one digest."""
     n = len(small.pixels)
     if n < 2:
         return np.empty((0, 2), dtype=np.int64)
-    plain, mirrored = _blur_all(small)
-    k = min(N_NEAR, n - 1)
-    with threadpool_limits(1, "blas"):
-        near = [
-            find_near(embedding, k),
-            find_nearest(plain, np.arange(n), k),
-            _find_mirrored(plain, mirrored, k),
-        ]
+    plain, mirrored = _blur_all(small, n_jobs)
+    near = [
+        find_close(reduce_rows(embedding, n_jobs=n_jobs), N_NEAR, n_jobs=n_jobs),
+        find_close(plain, N_NEAR, n_jobs=n_jobs),
+        find_close(plain, N_NEAR, mirrored, n_jobs=n_jobs),
+    ]
     second = np.concatenate(near, axis=1)
     first = np.broadcast_to(np.arange(n)[:, None], second.shape)
     pairs = np.stack([np.minimum(first, second).ravel(), np.maximum(first, second).ravel()], axis=1)
@@ -128,20 +100,17 @@ def group_copies(n: int, pairs: np.ndarray) -> list[list[int]]:
     return sorted(members.values())
 
 
-def _blur_all(small: Small) -> tuple[np.ndarray, np.ndarray]:
+def _blur_all(small: Small, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the blurred luma of every picture, as it is and mirrored, (n, 256) each."""
     n = len(small.pixels)
     plain, mirrored = (np.empty((n, 256), dtype=np.float32) for _ in range(2))
-    for start in range(0, n, _BLOCK):
+
+    def blur(start: int) -> None:
         ids = np.arange(start, min(start + _BLOCK, n))
         grey = small.grey(ids)
         plain[ids] = blur_small(grey).reshape(len(ids), -1)
         mirrored[ids] = blur_small(grey[:, :, ::-1]).reshape(len(ids), -1)
+
+    for _ in map_in_order(blur, range(0, n, _BLOCK), n_jobs=n_jobs):
+        pass
     return plain, mirrored
-
-
-def _find_mirrored(plain: np.ndarray, mirrored: np.ndarray, k: int) -> np.ndarray:
-    """Return the ``k`` pictures nearest to the mirror image of each, itself not one."""
-    n = len(plain)
-    both = np.concatenate([plain, mirrored])
-    return find_nearest(both, np.arange(n, 2 * n), k + 1, np.arange(n))[:, : k + 1]

@@ -15,6 +15,8 @@ a blurred picture with much noise passes for sharp.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,7 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order
+from fieldguide._processes import Processes
 from fieldguide.guide.shelf import open_picture
 
 SIDE, TINT = 48, 8
@@ -32,6 +35,7 @@ _NOISE = 2.0  # 255ths of luma: what a Laplacian of a blank picture may be
 _LEVELS, _LEAST_PX = 4, 16  # sizes at which detail is measured, and the smallest
 _LONGEST_PX = 512  # at which a picture is looked at
 _BATCH = 32
+_first = itemgetter(0)
 
 
 class Small(NamedTuple):
@@ -50,20 +54,36 @@ class Small(NamedTuple):
         return self.pixels[ids, SIDE * SIDE :].astype(np.float32).reshape(-1, TINT, TINT, 2)
 
 
-def read_pictures(folder: Path, addresses: Sequence[str], *, n_jobs: int) -> Small:
+@dataclass(frozen=True)
+class ReadSmall:
+    """Measures some pictures of a guide, by their addresses below ``folder``; it travels."""
+
+    folder: Path
+
+    def __call__(self, addresses: Sequence[str]) -> Small:
+        """Return the small forms of some pictures, and their measures."""
+        opened = (open_picture(self.folder, each, at_most_px=_LONGEST_PX) for each in addresses)
+        rows = [measure_picture(image) for image in opened]
+        return Small(
+            np.array([pixels for pixels, _, _ in rows], dtype=np.uint8).reshape(len(rows), WIDTH),
+            np.array([sharp for _, sharp, _ in rows], dtype=np.float32),
+            np.array([bright for _, _, bright in rows], dtype=np.float32),
+        )
+
+
+def read_pictures(
+    folder: Path, addresses: Sequence[str], *, n_jobs: int, processes: Processes | None = None
+) -> Small:
     """Measure pictures of a guide, one row for each address below ``folder``."""
+    read = ReadSmall(folder)
     batches = [addresses[i : i + _BATCH] for i in range(0, len(addresses), _BATCH)]
-
-    def measure(batch: Sequence[str]) -> list[tuple[np.ndarray, float, float]]:
-        opened = (open_picture(folder, address, at_most_px=_LONGEST_PX) for address in batch)
-        return [measure_picture(image) for image in opened]
-
-    rows = [row for part in map_in_order(measure, batches, n_jobs=n_jobs) for row in part]
-    return Small(
-        np.array([pixels for pixels, _, _ in rows], dtype=np.uint8).reshape(len(rows), WIDTH),
-        np.array([sharp for _, sharp, _ in rows], dtype=np.float32),
-        np.array([bright for _, _, bright in rows], dtype=np.float32),
-    )
+    if processes is None:
+        parts = list(map_in_order(read, batches, n_jobs=n_jobs))
+    else:
+        parts = [part for _, part in sorted(processes.map_as_done(read, batches), key=_first)]
+    if not parts:
+        return read([])
+    return Small(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def measure_picture(image: Image.Image) -> tuple[np.ndarray, float, float]:

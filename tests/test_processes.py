@@ -28,9 +28,19 @@ def end_itself(x):
     return x
 
 
+def grow(kept=[]):  # noqa: B006 - it is what the process keeps
+    kept.append(np.ones(50_000_000))
+    time.sleep(1.1)  # memory is looked at once a second
+    return os.getpid()
+
+
 def is_deaf_to_interrupts(_):
     os.kill(os.getpid(), signal.SIGINT)
     return True
+
+
+def call(function):
+    return function()
 
 
 def refuse(x):
@@ -38,14 +48,11 @@ def refuse(x):
 
 
 def test_each_item_is_done_once_and_by_others():
-    with Processes(2) as processes:
-        found = dict(processes.map_as_done(Add(np.arange(3)), range(40)))
-        again = dict(processes.map_as_done(abs, [-1, -2]))
+    found = dict(Processes(2).map_as_done(Add(np.arange(3)), range(40)))
     assert {i: values.tolist() for i, (_, values) in found.items()} == {
         i: [i, i + 1, i + 2] for i in range(40)
     }
     assert os.getpid() not in {process for process, _ in found.values()}
-    assert again == {0: 1, 1: 2}
 
 
 def test_items_are_read_as_there_is_room():
@@ -56,33 +63,32 @@ def test_items_are_read_as_there_is_room():
             read.append(i)
             yield i
 
-    with Processes(2) as processes:
-        for _ in processes.map_as_done(abs, items()):
-            break
-        assert len(read) <= 8
+    for _ in Processes(2).map_as_done(abs, items()):
+        break
+    assert len(read) <= 8
 
 
 def test_an_error_there_is_an_error_here():
-    with Processes(1) as processes, pytest.raises(ValueError, match="not 7"):
-        list(processes.map_as_done(refuse, [7]))
+    with pytest.raises(ValueError, match="not 7"):
+        list(Processes(1).map_as_done(refuse, [7]))
 
 
 def test_a_process_that_is_killed_is_one_sentence():
-    with (
-        Processes(2) as processes,
-        pytest.raises(FieldguideError, match=r"memory is short; .* fewer --jobs"),
-    ):
-        list(processes.map_as_done(end_itself, range(10)))
+    with pytest.raises(FieldguideError, match=r"memory is short; .* fewer --jobs"):
+        list(Processes(2).map_as_done(end_itself, range(10)))
 
 
 def test_an_interrupt_is_for_the_one_that_started_them():
-    with Processes(1) as processes:
-        assert list(processes.map_as_done(is_deaf_to_interrupts, [0])) == [(0, True)]
+    assert list(Processes(1).map_as_done(is_deaf_to_interrupts, [0])) == [(0, True)]
+
+
+def test_a_process_whose_caches_fill_goes_on():
+    ids = {process for _, process in Processes(1).map_as_done(call, [grow] * 3)}
+    assert len(ids) == 1
 
 
 def test_they_are_gone_when_their_work_is_over():
-    with Processes(2) as processes:
-        ids = {process for _, (process, _) in processes.map_as_done(Add(0), range(8))}
+    ids = {process for _, (process, _) in Processes(2).map_as_done(Add(0), range(8))}
     for _ in range(100):
         if not any(os.path.exists(f"/proc/{process}") for process in ids):
             break

@@ -14,7 +14,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from threadpoolctl import threadpool_limits
 from fieldguide.errors import FieldguideError
 
 _AHEAD = 2  # items for each process: one at work, one that waits
-_IDLE_S = 15.0  # after which a process without work ends, and frees a graphics processor's memory
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")
 
 
+@dataclass(frozen=True)
 class Processes:
-    """Processes of this machine, started with the first work.
+    """Processes of this machine, started for each work and gone when it is done.
 
     Parameters
     ----------
@@ -38,23 +39,11 @@ class Processes:
 
     Examples
     --------
-    >>> with Processes(2) as processes:
-    ...     sorted(processes.map_as_done(abs, [-3, 2]))
+    >>> sorted(Processes(2).map_as_done(abs, [-3, 2]))
     [(0, 3), (1, 2)]
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self._pool: Any = None
-
-    def __enter__(self) -> "Processes":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the processes, whatever they are at."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
-            self._pool = None
+    n: int
 
     def map_as_done(
         self, function: Callable[[Any], Any], items: Iterable[Any]
@@ -68,10 +57,15 @@ class Processes:
         items : iterable
             Read as there is room for them.
         """
-        pool, numbered = self._open(), enumerate(items)
+        # loky's processes do not run the user's script again, as those of multiprocessing do.
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        numbered = enumerate(items)
+        env = {f"{name}_NUM_THREADS": "1" for name in _THREADS}
         with tempfile.TemporaryDirectory(prefix="fieldguide-") as place:
             file = Path(place) / "function"  # of this user alone, who wrote it
             file.write_bytes(pickle.dumps(function, protocol=5))
+            pool = ProcessPoolExecutor(self.n, timeout=None, env=env, initializer=_begin)
             pending: dict[Future[Any], int] = {}
             try:
                 while True:
@@ -89,20 +83,13 @@ class Processes:
                     "this one stopped."
                 ) from None
             finally:
-                for future in pending:
-                    future.cancel()
-
-    def _open(self) -> Any:
-        if self._pool is None:
-            # loky's processes do not run the user's script again, as those of multiprocessing do.
-            from joblib.externals.loky import ProcessPoolExecutor
-
-            env = {f"{name}_NUM_THREADS": "1" for name in _THREADS}
-            self._pool = ProcessPoolExecutor(self.n, timeout=_IDLE_S, env=env, initializer=_begin)
-        return self._pool
+                pool.shutdown(wait=True, kill_workers=True)
 
 
 def _begin() -> None:
+    from joblib.externals.loky import process_executor
+
+    process_executor._USE_PSUTIL = False  # a cache that fills is no leak to be cured by a new start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     threadpool_limits(1, "blas")  # another number of threads may sum in another order
 
@@ -111,7 +98,7 @@ def _run(file: str, item: Any) -> Any:
     return _load(file)(item)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _load(file: str) -> Callable[[Any], Any]:
     function: Callable[[Any], Any] = pickle.loads(Path(file).read_bytes())
     return function

@@ -131,11 +131,8 @@ def open_workspace(
     progress("opening the network", 0, 1)
     network = open_network(settings.embedder, device=settings.device)
     measured = name_measuring(network.name, collection.max_pixels)
-    with (
-        explained_faults(out),
-        Journal(out, measured) as journal,
-        Processes(_count_processes(settings, network)) as processes,
-    ):
+    processes = Processes(_count_processes(settings, network))
+    with explained_faults(out), Journal(out, measured) as journal:
         draft = Draft(out, journal)
         earlier = Earlier.open(out, measured)
         if settings.adds_to is not None and earlier.info.get("edition") != settings.adds_to:

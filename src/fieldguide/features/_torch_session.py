@@ -54,8 +54,9 @@ class TorchSession:
 
         plan = self._plans.setdefault(tuple(names), plan_nodes(self._nodes, names))
         try:
-            exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-            with self._turn, torch.inference_mode(), exact:
+            # cuDNN compiles kernels for each shape of a picture, which takes longer than it saves.
+            plain = torch.backends.cudnn.flags(enabled=False, allow_tf32=False)
+            with self._turn, torch.inference_mode(), plain:
                 return self._compute(plan, names, inputs)
         except Exception as error:
             n = len(next(iter(inputs.values())))

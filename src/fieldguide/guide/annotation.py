@@ -144,7 +144,7 @@ def fill_annotation(
     A: np.ndarray, names: Sequence[str], annotation: Annotation | None, X: np.ndarray
 ) -> np.ndarray:
     """Return the attributes with what the detectors say where they are missing, else 0."""
-    filled = np.nan_to_num(A, nan=0.0)
+    filled: np.ndarray = np.nan_to_num(A, nan=0.0)
     if annotation is None:
         return filled
     place = {name: j for j, name in enumerate(names)}

@@ -53,5 +53,6 @@ def list_chapters() -> Sequence[Chapter]:
 @cache
 def load_chapter(name: str) -> OptionalChapter:
     """Return an optional chapter."""
-    chapter: Any = import_module(f"fieldguide.chapters.{name}.chapter")
+    module: Any = import_module(f"fieldguide.chapters.{name}.chapter")
+    chapter: OptionalChapter = module
     return chapter

@@ -305,7 +305,9 @@ class GuideContents:
         kind, known = self.find_kind(kind), self._models.part("marks")
         if known is None:
             return None
-        return known.of_kind(self.kind(kind), self.shown_name, self._models.maps)
+        marks: KindMarks | None
+        marks = known.of_kind(self.kind(kind), self.shown_name, self._models.maps)
+        return marks
 
     def list_mark_pictures(self) -> list[str]:
         """Return the addresses of the pictures that marks are shown by, besides specimens."""

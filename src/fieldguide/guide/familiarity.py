@@ -100,7 +100,9 @@ def measure_nearest(likeness: np.ndarray) -> np.ndarray:
     largest = np.sort(np.partition(likeness, -n, axis=1)[:, -n:], axis=1).astype(np.float64)
     is_any = np.isfinite(largest)
     total, n_any = np.where(is_any, largest, 0).sum(axis=1), is_any.sum(axis=1)
-    return np.divide(total, n_any, out=np.full(len(total), np.nan), where=n_any > 0)
+    means = np.full(len(total), np.nan)
+    np.divide(total, n_any, out=means, where=n_any > 0)
+    return means
 
 
 def learn_familiarity(

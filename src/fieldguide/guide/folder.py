@@ -142,7 +142,7 @@ def read_info(folder: Path, *, older: bool = False) -> dict[str, Any]:
         )
     try:
         check_files(folder)
-        info = parse_json(read_regular(folder / INFO))
+        info: dict[str, Any] = parse_json(read_regular(folder / INFO))
         version = info["format"]
     except FileNotFoundError:
         if (folder / "build.journal").exists():
@@ -193,7 +193,7 @@ def read_features(folder: Path, name: str, n_rows: int, n_columns: int | None = 
     path = folder / feature_file(name)
     try:
         os.close(open_regular(path))
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # NumPy raises nearly anything on a damaged header
         reason = " ".join(str(error).split())[:200]
         raise GuideError(

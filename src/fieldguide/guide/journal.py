@@ -326,7 +326,8 @@ class Kept(MutableMapping[str, bytes]):
         found = self._db.execute(query, (self._part, name)).fetchone()
         if found is None:
             raise KeyError(name)
-        return found[0]
+        value: bytes = found[0]
+        return value
 
     def __setitem__(self, name: str, value: bytes) -> None:
         self.write([(name, value)])

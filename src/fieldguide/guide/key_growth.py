@@ -115,7 +115,8 @@ def _open_earlier(work: Workspace) -> AttentionTreeClassifier:
         raise CannotGrow(f"{name} cannot learn kinds without that, only an attention tree can")
 
     def make(arrays: dict[str, np.ndarray], record: dict[str, Any]) -> AttentionTreeClassifier:
-        return unpack(_KEY, arrays, record, "key")
+        key: AttentionTreeClassifier = unpack(_KEY, arrays, record, "key")
+        return key
 
     try:
         return files.read_model(work.earlier.folder, files.KEY, "key", make)

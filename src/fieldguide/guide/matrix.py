@@ -44,7 +44,8 @@ class MatrixWriter:
 
     def open(self) -> np.ndarray:
         """Return the finished matrix, memory-mapped."""
-        return np.load(self._path, mmap_mode="r")
+        matrix: np.ndarray = np.load(self._path, mmap_mode="r")
+        return matrix
 
     def _write_header(self) -> None:
         # NumPy pads the header so that the number of rows may grow to any length in place.

@@ -148,7 +148,8 @@ class Models:
         """Return what a chapter needs besides its part, such as a network; made once."""
         if name not in self._kept:
             self._kept[name] = compute()
-        return self._kept[name]
+        value: Value = self._kept[name]
+        return value
 
     def learn(self, lesson: Lesson) -> TaughtWord:
         """Return what some specimens teach of a word; learnt once."""

@@ -241,7 +241,8 @@ def _reweigh(row: np.ndarray, stack: FeatureStack, before: float) -> np.ndarray:
     if stack.quarters_weight == before:
         return row
     part = stack.split_columns(len(row))[QUARTERS]
-    return reweigh(row[None], part, before, stack.quarters_weight)[0]
+    reweighed: np.ndarray = reweigh(row[None], part, before, stack.quarters_weight)[0]
+    return reweighed
 
 
 def measure_rows(
@@ -370,7 +371,8 @@ def open_rows(edition: Path, about: dict[str, Any]) -> np.ndarray:
 
 def count_columns(edition: Path, about: dict[str, Any]) -> int:
     """Return how many columns the rows have, without reading them."""
-    return _map_rows(edition, about).shape[1]
+    n_columns: int = _map_rows(edition, about).shape[1]
+    return n_columns
 
 
 def _map_rows(edition: Path, about: dict[str, Any]) -> np.ndarray:
@@ -386,7 +388,8 @@ def open_stack(edition: Path, about: dict[str, Any]) -> FeatureStack | None:
 
 
 def _is_stacked(about: dict[str, Any]) -> bool:
-    return about["settings"].get("features", DEEP) != DEEP
+    features: str = about["settings"].get("features", DEEP)
+    return features != DEEP
 
 
 def _find_known(work: Workspace) -> tuple[str, str, FeatureStack | None] | None:

@@ -97,7 +97,8 @@ class Sighting:
         """Return what a chapter computes of the image; the second time, the same again."""
         if name not in self._kept:
             self._kept[name] = compute()
-        return self._kept[name]
+        value: Value = self._kept[name]
+        return value
 
     @cached_property
     def properties(self) -> np.ndarray:
@@ -167,7 +168,8 @@ class Sighting:
     def nearest(self) -> np.ndarray:
         """The specimens that look most like it, nearest first."""
         known = self.models.rows
-        return find_largest(self.row @ known.T, min(N_NEIGHBOURS, len(known)))[0]
+        nearest: np.ndarray = find_largest(self.row @ known.T, min(N_NEIGHBOURS, len(known)))[0]
+        return nearest
 
     @cached_property
     def is_stranger(self) -> bool:
@@ -204,7 +206,7 @@ class Sighting:
         measured = models.word_model.transform(chances, self.properties, seen=self.seen, near=near)
         borrowed = models.attributes[self.nearest].mean(axis=0)
         is_measured = np.array([s in WordModel.MEASURED for s in measured.sources], dtype=bool)
-        scores = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
+        scores: np.ndarray = np.where(is_measured, np.nan_to_num(measured.scores[0]), borrowed)
         place = {name: j for j, name in enumerate(measured.names)}
         if models.vocabulary is not None:
             own = self.see("whole")[0].embedding

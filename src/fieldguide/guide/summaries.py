@@ -26,7 +26,8 @@ _REPETITION = 0.5  # how much likeness to an exemplar already chosen counts agai
 def normalise_rows(X: np.ndarray) -> np.ndarray:
     """Return the rows scaled to length one, float32; a row of zeros stays."""
     X = np.asarray(X, dtype=np.float32)
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    unit_rows: np.ndarray = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    return unit_rows
 
 
 def group_kinds(kinds: Sequence[str | None]) -> dict[str, list[int]]:

@@ -104,4 +104,5 @@ def join_kinds(scores: np.ndarray, kinds: Sequence[str | None]) -> np.ndarray:
 
 def _logit(p: np.ndarray) -> np.ndarray:
     p = np.clip(p, _EDGE, 1 - _EDGE)
-    return np.log(p) - np.log1p(-p)
+    log_odds: np.ndarray = np.log(p) - np.log1p(-p)
+    return log_odds

@@ -78,7 +78,8 @@ class BagClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
         """Return the class of each bag."""
         scores = self.decision_function(bags)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
+        classes: np.ndarray = self.classes_[best]
+        return classes
 
     def locate(
         self,

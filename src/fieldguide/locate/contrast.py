@@ -37,7 +37,8 @@ def stand_out(scores: np.ndarray, contrast: np.ndarray) -> np.ndarray:
     >>> stand_out(np.array([1.0, 3.0, -1.0]), np.array([0.0, 0.8, 1.0])).round(2).tolist()
     [0.4, 4.0, 0.0]
     """
-    return (scores - scores.min()) * (contrast + GROUND)
+    standing_out: np.ndarray = (scores - scores.min()) * (contrast + GROUND)
+    return standing_out
 
 
 def border_contrast(image: Any, regions: Regions) -> np.ndarray:
@@ -78,4 +79,5 @@ def border_contrast(image: Any, regions: Regions) -> np.ndarray:
     graph = csr_array((cost, ends), shape=(m + 1, m + 1))
     distance = dijkstra(graph, directed=False, indices=m)[:m]
     distance[distance < 1e-6] = 0
-    return distance / max(distance.max(), 1e-6)
+    contrast: np.ndarray = distance / max(distance.max(), 1e-6)
+    return contrast

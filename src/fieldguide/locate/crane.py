@@ -241,4 +241,5 @@ def split_best(positive: np.ndarray, negative: np.ndarray) -> float:
 def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the distance of each row of A and B, (n, m)."""
     squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
-    return np.sqrt(np.maximum(squares - 2 * (A @ B.T), 0))
+    distance: np.ndarray = np.sqrt(np.maximum(squares - 2 * (A @ B.T), 0))
+    return distance

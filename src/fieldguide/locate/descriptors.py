@@ -62,7 +62,8 @@ def region_words(image: Any, regions: Regions, bag: BagOfWords) -> np.ndarray:
     counts = count_words(region, word, share, regions.n_regions, bag.n_words)
     is_empty = ~counts.any(axis=1)
     counts[is_empty] = counts.sum(axis=0)
-    return (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
+    histograms: np.ndarray = (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
+    return histograms
 
 
 def region_features(
@@ -101,7 +102,8 @@ def region_features(
     weights = cell_weights(regions.labels, regions.n_regions, *cells.shape[:2])
     rows = weights @ cells.reshape(-1, cells.shape[2])
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.maximum(length, 1e-12)).astype(np.float32)
+    unit_rows: np.ndarray = (rows / np.maximum(length, 1e-12)).astype(np.float32)
+    return unit_rows
 
 
 def count_words(
@@ -125,7 +127,8 @@ def cell_weights(labels: np.ndarray, n_regions: int, n_rows: int, n_columns: int
             weight = wy[:, None] * wx
             total += np.bincount(place.ravel(), weight.ravel(), minlength=len(total))
     weights = total.reshape(n_regions, -1)
-    return weights / weights.sum(axis=1, keepdims=True)
+    shares: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _between(side: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

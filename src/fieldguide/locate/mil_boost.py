@@ -164,8 +164,10 @@ def slopes(score: np.ndarray, start: np.ndarray, is_positive: np.ndarray) -> np.
     log_none = np.add.reduceat(-np.logaddexp(0, score), start[:-1])
     odds = np.exp(log_none) / np.maximum(-np.expm1(log_none), 1e-300)  # (1 − P) / P
     factor = np.where(is_positive, odds, -1.0)
-    return p * np.repeat(factor, np.diff(start))
+    slope: np.ndarray = p * np.repeat(factor, np.diff(start))
+    return slope
 
 
 def _to_dense(X: Any) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else X
+    dense: np.ndarray = X.toarray() if sparse.issparse(X) else X
+    return dense

@@ -66,7 +66,8 @@ def follow_edges(
     size = 2 * radius_px + 1
 
     def mean(values: np.ndarray) -> np.ndarray:
-        return uniform_filter(values, size, mode="nearest")
+        smooth: np.ndarray = uniform_filter(values, size, mode="nearest")
+        return smooth
 
     means = np.stack([mean(colours[..., c]) for c in range(3)], axis=-1)
     field_mean = mean(field)
@@ -81,7 +82,8 @@ def follow_edges(
     slope = np.linalg.solve(covariance, shared[..., None])[..., 0]
     offset = field_mean - (slope * means).sum(axis=-1)
     slopes = np.stack([mean(slope[..., c]) for c in range(3)], axis=-1)
-    return (slopes * colours).sum(axis=-1) + mean(offset)
+    followed: np.ndarray = (slopes * colours).sum(axis=-1) + mean(offset)
+    return followed
 
 
 Ring = tuple[tuple[float, float], ...]

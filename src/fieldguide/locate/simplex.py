@@ -28,7 +28,7 @@ def project(values: Any, start: np.ndarray, caps: np.ndarray) -> np.ndarray:
     array([0.5, 0.3, 0.1, 0.1])
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
-    out = np.empty_like(values)
+    out: np.ndarray = np.empty_like(values)
     _project(values, start, caps, out)
     return out
 

@@ -171,7 +171,8 @@ def edge_strength(pixels: np.ndarray, smoothing_px: float) -> np.ndarray:
         lab = gaussian(lab, smoothing_px, channel_axis=2)
     if min(lab.shape[:2]) < 3:  # a filter of three pixels has no room
         return np.zeros(lab.shape[:2])
-    return np.max([sobel(lab[..., k]) for k in range(3)], axis=0)
+    strength: np.ndarray = np.max([sobel(lab[..., k]) for k in range(3)], axis=0)
+    return strength
 
 
 def merge_regions(labels: np.ndarray, strength: np.ndarray, n_regions: int) -> np.ndarray:
@@ -216,7 +217,8 @@ def merge_regions(labels: np.ndarray, strength: np.ndarray, n_regions: int) -> n
         n_left -= 1
     for k in range(m):  # a parent has a smaller number than its children
         parent[k] = parent[parent[k]]
-    return np.array(parent)[labels]
+    merged: np.ndarray = np.array(parent)[labels]
+    return merged
 
 
 def count_boundaries(labels: np.ndarray, strength: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -171,7 +171,8 @@ class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
         def describe(source: Any) -> np.ndarray:
             word, _ = self.assign(read_clip(source, max_side_px=self.max_side_px))
             counts = np.bincount(word, minlength=self.n_words)
-            return (counts / counts.sum()).astype(np.float32)
+            shares: np.ndarray = (counts / counts.sum()).astype(np.float32)
+            return shares
 
         with threadpool_limits(1, "blas"):
             rows = list(map_in_order(describe, X, n_jobs=self.n_jobs))
@@ -333,7 +334,8 @@ def differentiate(values: np.ndarray, axis: int) -> np.ndarray:
     """Return half the difference of both neighbours along an axis; 0 where it has one pixel."""
     if values.shape[axis] == 1:
         return np.zeros_like(values)
-    return np.gradient(values, axis=axis)
+    slopes: np.ndarray = np.gradient(values, axis=axis)
+    return slopes
 
 
 def root_parts(cells: np.ndarray, least_sum: float) -> np.ndarray:
@@ -350,7 +352,8 @@ def root_parts(cells: np.ndarray, least_sum: float) -> np.ndarray:
     moved = cells[:, :, ORIENTATIONS:-1].sum(axis=(1, 2))[:, None] > 1e-6
     hog = np.where(has_edges, hog / np.maximum(contrast, 1e-9), 0)
     hof = np.where(has_edges | moved, hof / np.maximum(hof.sum(axis=1, keepdims=True), 1e-9), 0)
-    return np.sqrt(np.concatenate([hog, hof], axis=1)).astype(np.float32)
+    parts: np.ndarray = np.sqrt(np.concatenate([hog, hof], axis=1)).astype(np.float32)
+    return parts
 
 
 @jit

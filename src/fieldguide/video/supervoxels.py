@@ -200,7 +200,8 @@ def cut_grid(shape: tuple[int, ...], n_regions: int, frame_px: float) -> np.ndar
             break
         counts = more
     t, y, x = (np.arange(side) * n // side for side, n in zip(shape, counts, strict=True))
-    return (t[:, None, None] * counts[1] + y[:, None]) * counts[2] + x
+    labels: np.ndarray = (t[:, None, None] * counts[1] + y[:, None]) * counts[2] + x
+    return labels
 
 
 def describe_pixels(
@@ -233,7 +234,7 @@ def cluster_pixels(
     n = min(n_regions, int(np.prod(shape)))
     reach = max(float(np.ptp(looks)), 1e-12)  # SLIC maps all that is not RGB to [0, 1]
     while True:
-        labels = slic(
+        labels: np.ndarray = slic(
             looks if shape[0] > 1 else looks[0],
             n,
             compactness / reach,
@@ -254,7 +255,8 @@ def shrink_flow(flow: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
 
     if flow.shape[1:3] == tuple(size):
         return flow
-    return resize(flow, (len(flow), *size, 2), order=1, anti_aliasing=False)
+    shrunk: np.ndarray = resize(flow, (len(flow), *size, 2), order=1, anti_aliasing=False)
+    return shrunk
 
 
 def flow_edges(flow: np.ndarray) -> np.ndarray:

@@ -55,7 +55,9 @@ def blur_small(grey: np.ndarray) -> np.ndarray:
     """Return blurred pictures of length 1 about a mean of 0, (n, 16, 16)."""
     coarse = gaussian_filter(_level(grey), (0, 2, 2))[:, 1::3, 1::3]
     coarse -= coarse.mean(axis=(1, 2), keepdims=True)
-    return coarse / np.maximum(np.sqrt((coarse**2).sum(axis=(1, 2), keepdims=True)), 1e-3)
+    length = np.sqrt((coarse**2).sum(axis=(1, 2), keepdims=True))
+    blurred: np.ndarray = coarse / np.maximum(length, 1e-3)
+    return blurred
 
 
 def _match_batch(small: Small, pairs: np.ndarray) -> Match:
@@ -122,13 +124,16 @@ def align(
 
 
 def _halve(grey: np.ndarray) -> np.ndarray:
-    return (grey[:, ::2, ::2] + grey[:, 1::2, ::2] + grey[:, ::2, 1::2] + grey[:, 1::2, 1::2]) / 4
+    total = grey[:, ::2, ::2] + grey[:, 1::2, ::2] + grey[:, ::2, 1::2] + grey[:, 1::2, 1::2]
+    half: np.ndarray = total / 4
+    return half
 
 
 def _level(grey: np.ndarray) -> np.ndarray:
     """Return pictures with a mean of 0 and a deviation of about 1."""
     grey = grey - grey.mean(axis=(1, 2), keepdims=True)
-    return grey / (grey.std(axis=(1, 2), keepdims=True) + _FLAT)
+    levelled: np.ndarray = grey / (grey.std(axis=(1, 2), keepdims=True) + _FLAT)
+    return levelled
 
 
 def _coordinates(side: int) -> tuple[np.ndarray, np.ndarray]:
@@ -169,4 +174,5 @@ def _correlate(first: np.ndarray, second: np.ndarray, inside: np.ndarray) -> np.
         for each in (first, second)
     )
     power = (first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2))
-    return (first * second).sum(axis=(1, 2)) / np.sqrt(power + 1e-6)
+    correlation: np.ndarray = (first * second).sum(axis=(1, 2)) / np.sqrt(power + 1e-6)
+    return correlation

@@ -79,7 +79,9 @@ def pair_near(
     first = np.broadcast_to(np.arange(n)[:, None], second.shape)
     pairs = np.stack([np.minimum(first, second).ravel(), np.maximum(first, second).ravel()], axis=1)
     pairs = np.unique(pairs, axis=0)
-    return pairs[(pairs[:, 0] != pairs[:, 1]) & (digests[pairs[:, 0]] != digests[pairs[:, 1]])]
+    is_different = (pairs[:, 0] != pairs[:, 1]) & (digests[pairs[:, 0]] != digests[pairs[:, 1]])
+    different: np.ndarray = pairs[is_different]
+    return different
 
 
 def group_copies(n: int, pairs: np.ndarray) -> list[list[int]]:

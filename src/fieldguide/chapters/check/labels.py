@@ -140,7 +140,7 @@ def find_posterior(evidence: np.ndarray, n_kinds: int) -> np.ndarray:
     """
     share = _START
     for _ in range(_TURNS):
-        doubt = expit(evidence + np.log(share / ((1 - share) * (n_kinds - 1))))
+        doubt: np.ndarray = expit(evidence + np.log(share / ((1 - share) * (n_kinds - 1))))
         before, share = share, float(np.clip(doubt.mean(), _LEAST, _MOST))
         if abs(share - before) < _TOLERANCE:
             break

@@ -39,7 +39,9 @@ def share_by_fold(counts: Counts) -> np.ndarray:
     n_all, shows_all = counts.n.sum(axis=1), counts.shows.sum(axis=1)
     n = np.vstack([n_all - counts.n.T, n_all])[..., None]
     shows = np.concatenate([shows_all - counts.shows.swapaxes(0, 1), shows_all[None]])
-    return np.divide(shows, n, out=np.full(shows.shape, np.nan), where=n > 0)
+    shares = np.full(shows.shape, np.nan)
+    np.divide(shows, n, out=shares, where=n > 0)
+    return shares
 
 
 def find_words(
@@ -103,4 +105,6 @@ def _mean(shares: np.ndarray) -> np.ndarray:
     is_known = ~np.isnan(shares)
     n = is_known.sum(axis=1)
     total = np.where(is_known, shares, 0).sum(axis=1)
-    return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
+    means = np.full(n.shape, np.nan)
+    np.divide(total, n, out=means, where=n > 0)
+    return means

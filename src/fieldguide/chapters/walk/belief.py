@@ -36,7 +36,9 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 
 def to_levels(shares: np.ndarray) -> np.ndarray:
     """Return shares in [0, 1] as levels."""
-    return np.clip(np.floor(np.asarray(shares) * N_LEVELS), 0, N_LEVELS - 1).astype(np.int64)
+    levels = np.floor(np.asarray(shares) * N_LEVELS)
+    inside: np.ndarray = np.clip(levels, 0, N_LEVELS - 1).astype(np.int64)
+    return inside
 
 
 def from_levels(levels: np.ndarray) -> np.ndarray:
@@ -70,14 +72,17 @@ def believe(yes: np.ndarray, answers: Mapping[int, bool | None], prior: np.ndarr
         if answers[j] is not None:
             log_p = log_p + np.log(yes[:, j] if answers[j] else 1 - yes[:, j])
     p = np.exp(log_p - log_p.max())
-    return p / p.sum()
+    belief: np.ndarray = p / p.sum()
+    return belief
 
 
 def gain_bits(yes: np.ndarray, belief: np.ndarray) -> np.ndarray:
     """Return how much the answer to each question is expected to tell about the kind, in bits."""
-    return entropy_bits(belief @ yes) - belief @ entropy_bits(yes)
+    gain: np.ndarray = entropy_bits(belief @ yes) - belief @ entropy_bits(yes)
+    return gain
 
 
 def entropy_bits(p: np.ndarray) -> np.ndarray:
     """Return the entropy of yes with probability p in (0, 1)."""
-    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    entropy: np.ndarray = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    return entropy

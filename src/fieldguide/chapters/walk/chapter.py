@@ -66,7 +66,8 @@ def see_characters(sighting: Sighting, characters: Characters | None) -> np.ndar
     if characters is None:
         return np.zeros(0, dtype=bool)
     _, shows = sighting.models.part("marks").look_for_columns(sighting)
-    return shows[characters.columns]
+    characters_shown: np.ndarray = shows[characters.columns]
+    return characters_shown
 
 
 def write_link(kinds: Sequence[tuple[str, float]], seen: np.ndarray) -> str:

@@ -131,4 +131,5 @@ def temper(kinds: Iterable[str], probability: Mapping[str, float]) -> np.ndarray
     unnamed = [kind for kind in kinds if kind not in probability]
     left = max(1 - sum(probability.values()), 0.0) / max(len(unnamed), 1)
     p = np.array([probability.get(kind, left) for kind in kinds]) ** TEMPER
-    return p / p.mean() + LEAST_PRIOR
+    prior: np.ndarray = p / p.mean() + LEAST_PRIOR
+    return prior

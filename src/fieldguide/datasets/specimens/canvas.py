@@ -86,7 +86,8 @@ class Pen:
         points = np.asarray(points, float)
         if self.warp is not None:
             points = self.warp(points)
-        return points @ self._matrix.T + self._offset
+        placed: np.ndarray = points @ self._matrix.T + self._offset
+        return placed
 
     def fill(
         self,

@@ -79,13 +79,15 @@ def path(text: str) -> np.ndarray:
 def closed(points: Points, n_between: int = 7) -> np.ndarray:
     """Return a smooth closed outline through ``points``."""
     points = np.asarray(points, float)
-    return _spline_matrix(len(points), n_between, True) @ points
+    outline: np.ndarray = _spline_matrix(len(points), n_between, True) @ points
+    return outline
 
 
 def curve(points: Points, n_between: int = 6) -> np.ndarray:
     """Return a smooth open line through ``points``."""
     points = np.asarray(points, float)
-    return _spline_matrix(len(points), n_between, False) @ points
+    line: np.ndarray = _spline_matrix(len(points), n_between, False) @ points
+    return line
 
 
 def ellipse(x: float, y: float, rx: float, ry: float | None = None, angle: float = 0.0) -> Any:
@@ -131,7 +133,8 @@ def mirrored(points: Points) -> np.ndarray:
 
 def moved(points: Points, dx: float, dy: float) -> np.ndarray:
     """Return ``points`` displaced by (dx, dy)."""
-    return np.asarray(points, float) + np.array([dx, dy])
+    displaced: np.ndarray = np.asarray(points, float) + np.array([dx, dy])
+    return displaced
 
 
 def ring(points: np.ndarray) -> np.ndarray:

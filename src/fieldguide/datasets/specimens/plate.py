@@ -168,7 +168,8 @@ def _grain(size_px: int) -> np.ndarray:
     fine = Image.fromarray(rng.normal(0, 0.016, (TRUTH_PX, TRUTH_PX)).astype(np.float32))
     coarse = Image.fromarray(rng.normal(0, 0.016, (56, 56)).astype(np.float32))
     size = (size_px, size_px)
-    return 1 + np.asarray(fine.resize(size, 3)) + np.asarray(coarse.resize(size, 3))
+    grain: np.ndarray = 1 + np.asarray(fine.resize(size, 3)) + np.asarray(coarse.resize(size, 3))
+    return grain
 
 
 def read_truth(

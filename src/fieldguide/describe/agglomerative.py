@@ -100,7 +100,8 @@ class AgglomerativeTree(Saved, NamedNodes, BaseEstimator):
         leaves = np.unique(self.labels_)
         means = self.means_[leaves]
         distance = (means**2).sum(axis=1) - 2 * A @ means.T
-        return leaves[distance.argmin(axis=1)]
+        nearest: np.ndarray = leaves[distance.argmin(axis=1)]
+        return nearest
 
     def _check_arguments(self) -> None:
         check_choice("AgglomerativeTree", "linkage", self.linkage, LINKAGES)
@@ -127,7 +128,8 @@ class AgglomerativeTree(Saved, NamedNodes, BaseEstimator):
 def _column_means(A: np.ndarray) -> np.ndarray:
     """Return the mean of each column over its known entries; 0 for a column without any."""
     known = ~np.isnan(A)
-    return np.where(known, A, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    means: np.ndarray = np.where(known, A, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return means
 
 
 def join_nearest(

@@ -221,7 +221,8 @@ class AttributeDetectors(Saved, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each attribute, (n, n_attributes)."""
         margins = self.decision_function(X)
-        return expit(self.slope_ * margins + self.offset_)
+        probability: np.ndarray = expit(self.slope_ * margins + self.offset_)
+        return probability
 
     def predict(self, X: Any) -> np.ndarray:
         """Return which attributes are more probable than not, (n, n_attributes) of 0 and 1."""
@@ -278,21 +279,21 @@ def _check_annotations(A: Any, n: int) -> np.ndarray:
             f"{owner} requires y to be passed, but the target y is None; give A, the attributes of "
             "each row."
         )
-    A = check_array(
+    known: np.ndarray = check_array(
         A, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="A"
     )
-    if len(A) != n:
+    if len(known) != n:
         raise InvalidArgument(
-            f"A of {owner} must have a row for each of the {n} rows of X; got {len(A)}."
+            f"A of {owner} must have a row for each of the {n} rows of X; got {len(known)}."
         )
-    check_attributes(owner, A)
-    is_empty = np.isnan(A).all(axis=0)
+    check_attributes(owner, known)
+    is_empty = np.isnan(known).all(axis=0)
     if is_empty.any():
         raise InvalidArgument(
             f"Attribute {int(np.argmax(is_empty))} of {owner} is annotated in no row; annotate "
             "it in some rows or leave its column out."
         )
-    return A
+    return known
 
 
 def _check_groups(groups: Any, n: int) -> np.ndarray:

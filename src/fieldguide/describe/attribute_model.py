@@ -160,7 +160,8 @@ class AttributeLikelihood(Likelihood):
     def rates(self, sample: Sample) -> np.ndarray:
         """Return 1 - p(not shown)."""
         quiet = path_products(sample.parent, sample.theta)
-        return 1 - (sample.noise + (1 - 2 * sample.noise) * quiet)
+        rates: np.ndarray = 1 - (sample.noise + (1 - 2 * sample.noise) * quiet)
+        return rates
 
     def stated_rates(self, sample: Sample) -> np.ndarray:
         """Return 1 - q."""
@@ -178,7 +179,8 @@ class AttributeLikelihood(Likelihood):
             p = np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
             mean[k] = p @ np.exp(log_u)
         quiet = path_products(sample.parent, sample.theta) * (1 - mean)
-        return 1 - (sample.noise + (1 - 2 * sample.noise) * quiet)
+        rates: np.ndarray = 1 - (sample.noise + (1 - 2 * sample.noise) * quiet)
+        return rates
 
 
 def count_children(parent: np.ndarray) -> np.ndarray:

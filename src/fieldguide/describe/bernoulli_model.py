@@ -37,7 +37,8 @@ class BernoulliLikelihood(Likelihood):
         """Return the logits of the shares at or below each node."""
         tree = Tree(parent, np.zeros(len(parent)))
         n_shown, n_all = tree.sum_up(n_shown), tree.sum_up(n_here)[:, None]
-        return logit((n_shown + 0.1) / (n_all + 0.2))
+        logits: np.ndarray = logit((n_shown + 0.1) / (n_all + 0.2))
+        return logits
 
     def draw(
         self, words: np.ndarray, sample: Sample, size: np.ndarray, n1: np.ndarray, n0: np.ndarray
@@ -66,14 +67,16 @@ class BernoulliLikelihood(Likelihood):
 
     def rates(self, sample: Sample) -> np.ndarray:
         """Return the logistic function of theta."""
-        return expit(sample.theta)
+        rates: np.ndarray = expit(sample.theta)
+        return rates
 
     def stated_rates(self, sample: Sample) -> np.ndarray:
         """Return the same."""
-        return expit(sample.theta)
+        return self.rates(sample)
 
     def unborn_rates(self, sample: Sample) -> np.ndarray:
         """Return the mean of the logistic function over a step, by quadrature."""
         x, weight = np.polynomial.hermite_e.hermegauss(32)
         reached = sample.theta[:, :, None] + sample.spread[:, None] * x
-        return expit(reached) @ (weight / weight.sum())
+        means: np.ndarray = expit(reached) @ (weight / weight.sum())
+        return means

@@ -162,7 +162,8 @@ def find_agreeing(scores: np.ndarray, A: np.ndarray, groups: np.ndarray) -> np.n
     names, index = np.unique(groups, return_inverse=True)
     shown = _describe_groups(A, index, len(names))[1] >= MOST
     said = _describe_groups(np.where(np.isnan(A), np.nan, scores), index, len(names))[1] >= MOST
-    return (said & shown).sum(axis=0) >= AGREES * said.sum(axis=0)
+    is_agreeing: np.ndarray = (said & shown).sum(axis=0) >= AGREES * said.sum(axis=0)
+    return is_agreeing
 
 
 def _describe_groups(
@@ -179,7 +180,9 @@ def _average(values: np.ndarray, index: np.ndarray, n_groups: int) -> np.ndarray
     total, n = np.zeros((2, n_groups, values.shape[1]))
     np.add.at(total, index, np.where(is_known, values, 0))
     np.add.at(n, index, is_known)
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    means = np.full(total.shape, np.nan)
+    np.divide(total, n, out=means, where=n > 0)
+    return means
 
 
 def _predict(
@@ -211,7 +214,8 @@ def _compare_nearest(cosines: np.ndarray, known: np.ndarray, shown: np.ndarray) 
     cosines = cosines.copy()
     cosines[known, np.arange(len(known))] = -1.0  # not itself
     showing, lacking = (cosines[:, which].max(axis=1, initial=-1.0) for which in (shown, ~shown))
-    return showing - lacking
+    lead: np.ndarray = showing - lacking
+    return lead
 
 
 def _judge(

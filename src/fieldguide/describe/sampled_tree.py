@@ -152,9 +152,11 @@ class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
         given = np.asarray(A)
         # Whole numbers are read as they are: eight times the memory would say nothing more.
         dtype = None if given.dtype.kind in "bui" else (np.float64, np.float32)
-        A = validate_data(self, A, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
-        check_attributes(type(self).__name__, A)
-        return A
+        rows: np.ndarray = validate_data(
+            self, A, dtype=dtype, ensure_all_finite="allow-nan", reset=reset
+        )
+        check_attributes(type(self).__name__, rows)
+        return rows
 
     def _read_start(
         self, start: tuple[Any, Any], A: np.ndarray, likelihood: Likelihood
@@ -211,7 +213,8 @@ class SampledTree(Saved, NamedNodes, BaseEstimator, ABC):
 
     def predict(self, A: Any) -> np.ndarray:
         """Return the most probable node of each row."""
-        return self.predict_proba(A)[:, :-1].argmax(axis=1)
+        nodes: np.ndarray = self.predict_proba(A)[:, :-1].argmax(axis=1)
+        return nodes
 
     def place(self, A: Any) -> Iterator[tuple[Tree, np.ndarray]]:
         """Yield, of the best and of the last sample of each chain, the tree and the most probable
@@ -424,7 +427,7 @@ def row_scores(A: np.ndarray, rates: np.ndarray, base: np.ndarray) -> np.ndarray
     shown, hidden = np.log(rates), np.log1p(-rates)
     plain = np.where(is_unknown | is_soft, 0.0, A)
     absent = np.where(is_unknown | is_soft, 0.0, 1.0 - A)
-    scores = plain @ shown.T + absent @ hidden.T
+    scores: np.ndarray = plain @ shown.T + absent @ hidden.T
     for d in np.flatnonzero(is_soft.any(axis=0)):
         i = np.flatnonzero(is_soft[:, d])
         s = A[i, d, None]

@@ -99,4 +99,5 @@ def subtree_means(tree: Tree, labels: np.ndarray, A: np.ndarray) -> np.ndarray:
             here = at == k
             sums[k] += np.where(is_known[here], block[here], 0).sum(axis=0)
             known[k] += is_known[here].sum(axis=0)
-    return tree.sum_up(sums) / np.maximum(tree.sum_up(known), 1)
+    means: np.ndarray = tree.sum_up(sums) / np.maximum(tree.sum_up(known), 1)
+    return means

@@ -342,7 +342,8 @@ class _Teller:
             pending += self.children[node]
 
     def _share(self, nodes: list[int]) -> np.ndarray:
-        return self.sums[nodes].sum(axis=0) / max(self.counts[nodes].sum(), 1)
+        shares: np.ndarray = self.sums[nodes].sum(axis=0) / max(self.counts[nodes].sum(), 1)
+        return shares
 
     def _name(self, nodes: list[int], above: np.ndarray, path: frozenset[int]) -> list[int]:
         """Return the attributes that name ``nodes`` under a parent with shares ``above``."""

@@ -57,7 +57,8 @@ def score_as_is(margins: np.ndarray) -> np.ndarray:
 
 def score_two_classes(margins: np.ndarray) -> np.ndarray:
     """Return the scores of the negative and the positive class from one margin, (n, 2)."""
-    return margins * np.array([-1, 1], margins.dtype)
+    scores: np.ndarray = margins * np.array([-1, 1], margins.dtype)
+    return scores
 
 
 def hold_out(

@@ -42,7 +42,8 @@ class SigmoidCalibration(NamedTuple):
 
     def probability(self, margins: Any) -> np.ndarray:
         """Return p(+1) of each margin."""
-        return expit(self.slope * np.asarray(margins) + self.offset)
+        probability: np.ndarray = expit(self.slope * np.asarray(margins) + self.offset)
+        return probability
 
 
 def calibrate(

@@ -48,7 +48,8 @@ class LinearFunctions(NamedTuple):
 
     def evaluate(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Return every function at every row, (n, n_functions)."""
-        return X @ self.coef.T + self.intercept
+        values: np.ndarray = X @ self.coef.T + self.intercept
+        return values
 
     def count_evaluations(self, used: csr_array) -> np.ndarray:
         """Return the number of functions that each row uses; ``used`` is (n, n_functions)."""
@@ -57,7 +58,8 @@ class LinearFunctions(NamedTuple):
     @property
     def n_features(self) -> int:
         """Columns of the rows to predict."""
-        return self.coef.shape[1]
+        n_features: int = self.coef.shape[1]
+        return n_features
 
 
 class KernelFunctions(NamedTuple):
@@ -100,7 +102,8 @@ class KernelFunctions(NamedTuple):
 
     def _kernel_values(self, X: Any, n_jobs: int | None) -> np.ndarray:
         if self.pool is None:
-            return X[:, self.support]
+            values: np.ndarray = X[:, self.support]
+            return values
         if not len(self.support):
             return np.empty((X.shape[0], 0))
         return kernel_matrix(self.kernel, self.gamma, X, self.pool, n_jobs=n_jobs)

@@ -113,7 +113,8 @@ def _factor(
         def solve_whole(r: np.ndarray) -> np.ndarray:
             x = cho_solve(factor, r, check_finite=False)
             again = r - theta * x - gram @ x
-            return x + cho_solve(factor, again, check_finite=False)
+            solution: np.ndarray = x + cho_solve(factor, again, check_finite=False)
+            return solution
 
         return solve_whole
     scaled = Z / theta[:, None]
@@ -122,7 +123,10 @@ def _factor(
     def solve(r: np.ndarray) -> np.ndarray:
         x = r / theta - scaled @ cho_solve(inner, scaled.T @ r, check_finite=False)
         again = r - theta * x - Z @ (Z.T @ x)
-        return x + again / theta - scaled @ cho_solve(inner, scaled.T @ again, check_finite=False)
+        solution: np.ndarray = (
+            x + again / theta - scaled @ cho_solve(inner, scaled.T @ again, check_finite=False)
+        )
+        return solution
 
     return solve
 

@@ -186,15 +186,17 @@ class KernelSVM(Saved, ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
         )
         if self.kernel == "precomputed":
-            return X[:, self.support_] @ self.dual_coef_ + self.intercept_
+            return np.asarray(X[:, self.support_] @ self.dual_coef_ + self.intercept_)
         if not len(self.support_):
             return np.full(X.shape[0], self.intercept_)
-        return self._gram(X, self.support_vectors_) @ self.dual_coef_ + self.intercept_
+        values = self._gram(X, self.support_vectors_)
+        return np.asarray(values @ self.dual_coef_ + self.intercept_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row."""
         is_second = self.decision_function(X) > 0
-        return self.classes_[is_second.astype(int)]
+        classes: np.ndarray = self.classes_[is_second.astype(int)]
+        return classes
 
     def _check_arguments(self) -> None:
         if isinstance(self.C, str) and self.C != "cv":

@@ -109,7 +109,8 @@ class FastKernelScorer:
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Return every function at one row, (n_classes,); for two classes (1,)."""
-        return self.coef @ self.values(x).astype(np.float32) + self.intercept
+        scores: np.ndarray = self.coef @ self.values(x).astype(np.float32) + self.intercept
+        return scores
 
     def best(self, x: np.ndarray) -> int:
         """Return the number of the class: of the largest function, or 1 for a positive one."""
@@ -123,8 +124,9 @@ class FastKernelScorer:
 
 def _log2(values: np.ndarray) -> np.ndarray:
     """Return log2 in double precision, 0 for the value 0."""
-    out = np.zeros(values.shape)
-    return np.log2(values, out=out, where=values > 0, dtype=np.float64)
+    logs = np.zeros(values.shape)
+    np.log2(values, out=logs, where=values > 0, dtype=np.float64)
+    return logs
 
 
 @inner_jit(fastmath=_FAST)

@@ -163,7 +163,10 @@ class LinearSVM(Saved, ClassifierMixin, BaseEstimator):
         Nothing is checked: ``X`` must be a finite float array of shape (n, n_features), best of
         the type of ``coef_``. For such arrays the answers are those of :meth:`predict`.
         """
-        return self.classes_[(X @ self.coef_[0] + self.intercept_[0] > 0).astype(np.int64)]
+        classes: np.ndarray = self.classes_[
+            (X @ self.coef_[0] + self.intercept_[0] > 0).astype(np.int64)
+        ]
+        return classes
 
     def _check_arguments(self) -> None:
         C = 1.0 if isinstance(self.C, str) and self.C == "cv" else self.C

@@ -183,16 +183,16 @@ def train_one_vs_all(
 
 def check_index(index: Any, n: int, n_classes: int) -> np.ndarray:
     """Return class numbers that are known to lie in 0 to n_classes - 1, one for each row."""
-    index = np.ascontiguousarray(index, dtype=np.int64)
-    if index.shape != (n,):
+    numbers = np.ascontiguousarray(index, dtype=np.int64)
+    if numbers.shape != (n,):
         raise InvalidArgument(
-            f"index must have one class for each of the {n} rows; got the shape {index.shape}."
+            f"index must have one class for each of the {n} rows; got the shape {numbers.shape}."
         )
-    if n and (index.min() < 0 or index.max() >= n_classes):
+    if n and (numbers.min() < 0 or numbers.max() >= n_classes):
         raise InvalidArgument(
-            f"index must lie in 0 to {n_classes - 1}; got {index.min()} to {index.max()}."
+            f"index must lie in 0 to {n_classes - 1}; got {numbers.min()} to {numbers.max()}."
         )
-    return index
+    return numbers
 
 
 def balance_factors(

@@ -353,19 +353,23 @@ class Problems:
         if self._shared is not None and trained.coef is not None:
             if len(trained.coef) == 1:  # a copy of the rows would take longer than the products
                 return _evaluate_in_place(self._shared, trained, rows)[:, None]
-            return np.asarray(self.X[rows] @ trained.coef.T) + trained.intercept
+            products = np.asarray(self.X[rows] @ trained.coef.T)
+            return np.asarray(products + trained.intercept)
         support = np.unique(trained.beta.indices)
         values = self._gram[np.ix_(rows, support)].astype(np.float64)
-        return (trained.beta[:, support] @ values.T).T + trained.intercept
+        margins: np.ndarray = (trained.beta[:, support] @ values.T).T + trained.intercept
+        return margins
 
     def lengths(self, trained: Trained) -> np.ndarray:
         """Return ``|w|`` of each function, in the space of the kernel where there is one."""
         if trained.coef is not None:
-            return np.linalg.norm(trained.coef, axis=1)
+            return np.asarray(np.linalg.norm(trained.coef, axis=1))
         support = np.unique(trained.beta.indices)
         beta = trained.beta[:, support]
         products = beta @ self._gram[np.ix_(support, support)].astype(np.float64)
-        return np.sqrt(np.maximum(np.asarray(beta.multiply(products).sum(axis=1)).ravel(), 0))
+        squares = np.asarray(beta.multiply(products).sum(axis=1)).ravel()
+        lengths: np.ndarray = np.sqrt(np.maximum(squares, 0))
+        return lengths
 
     def mean_products(self, index: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the mean product (or kernel value) of the rows of each two groups, (n, n).
@@ -377,7 +381,8 @@ class Problems:
         if self._shared is not None:
             means = share @ self.X
             means = means.toarray() if issparse(means) else np.asarray(means)
-            return means @ means.T
+            products: np.ndarray = means @ means.T
+            return products
         half = share @ self._gram
         return np.asarray(share @ half.T)
 
@@ -443,7 +448,8 @@ def _evaluate_in_place(matrix: Rows, trained: Trained, rows: np.ndarray) -> np.n
 def _square_distances(products: np.ndarray) -> np.ndarray:
     """Return |a − b|² of vectors from their products, (n, n)."""
     square = np.diag(products)
-    return np.maximum(square[:, None] + square - 2 * products, 0)
+    squares: np.ndarray = np.maximum(square[:, None] + square - 2 * products, 0)
+    return squares
 
 
 def _is_plain(weight: np.ndarray | None) -> bool:

@@ -79,7 +79,8 @@ class FastScorer:
 
         ``x`` must be finite and contiguous; nothing is checked.
         """
-        return _best(*self._arguments, x)
+        best: int = _best(*self._arguments, x)
+        return best
 
     def predict_one(self, x: np.ndarray) -> Any:
         """Return the class of one row, as :meth:`best` takes it."""
@@ -87,7 +88,8 @@ class FastScorer:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row of a float32 array (n, n_features); nothing is checked."""
-        return self.classes[(X @ self.coef.T + self.intercept).argmax(axis=1)]
+        classes: np.ndarray = self.classes[(X @ self.coef.T + self.intercept).argmax(axis=1)]
+        return classes
 
 
 @jit
@@ -115,7 +117,8 @@ def _largest_size(x: np.ndarray) -> np.floating[Any]:
         largest = size if size > largest else largest
     out = np.empty(1, dtype=np.int32)
     out[0] = largest
-    return out.view(np.float32)[0]
+    largest_size: np.floating[Any] = out.view(np.float32)[0]
+    return largest_size
 
 
 @inner_jit(fastmath={"reassoc", "contract", "nsz"})
@@ -177,7 +180,8 @@ def _best(
     n_classes, d = bytes_.shape
     largest = _largest_size(x)
     if not _SMALLEST < largest < _LARGEST:
-        return _best_of_all(coef, intercept, d, x)
+        best: int = _best_of_all(coef, intercept, d, x)
+        return best
     x_unit = largest / np.float32(top)
     rounded, left = np.empty(d, dtype=np.int16), np.empty(d, dtype=np.float32)
     _round_row(x, np.float32(top) / largest, x_unit, rounded, left)
@@ -190,7 +194,7 @@ def _best(
     high = np.empty(n_classes, dtype=np.float32)
     _bound_scores(dots, unit, x_unit, intercept, lost, kept, norm, missed, score, high)
     # The likeliest first: its exact score rules out nearly all others.
-    winner = place_largest(score)
+    winner: int = place_largest(score)
     winning = _score(coef, intercept, d, winner, x)
     for k in range(n_classes):
         if high[k] >= winning and k != winner:
@@ -203,7 +207,8 @@ def _best(
 @inner_jit
 def _score(coef: np.ndarray, intercept: np.ndarray, d: int, k: int, x: np.ndarray) -> float:
     """Return w_k·x + b_k. O(d)."""
-    return dot_single(coef[k * d : (k + 1) * d], x) + intercept[k]
+    score: float = dot_single(coef[k * d : (k + 1) * d], x) + intercept[k]
+    return score
 
 
 @inner_jit

@@ -87,7 +87,8 @@ def _as_float(values: np.ndarray) -> np.ndarray:
 def take_rows(matrix: Rows, rows: np.ndarray) -> np.ndarray:
     """Return a dense copy of some rows."""
     if matrix.width:
-        return matrix.data.reshape(matrix.shape)[rows]
+        taken: np.ndarray = matrix.data.reshape(matrix.shape)[rows]
+        return taken
     dense = np.zeros((len(rows), matrix.shape[1]))
     for i, row in enumerate(rows):
         stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
@@ -97,14 +98,14 @@ def take_rows(matrix: Rows, rows: np.ndarray) -> np.ndarray:
 
 def check_rows(rows: Any, n: int) -> np.ndarray:
     """Return row indices that are known to lie in the matrix."""
-    rows = np.ascontiguousarray(rows, dtype=np.int64)
-    if rows.ndim != 1:
-        raise InvalidArgument(f"rows must be a flat list of indices; got {rows.ndim} dimensions.")
-    if len(rows) and (rows.min() < 0 or rows.max() >= n):
+    index = np.ascontiguousarray(rows, dtype=np.int64)
+    if index.ndim != 1:
+        raise InvalidArgument(f"rows must be a flat list of indices; got {index.ndim} dimensions.")
+    if len(index) and (index.min() < 0 or index.max() >= n):
         raise InvalidArgument(
-            f"rows must lie in 0 to {n - 1}, the rows of X; got {rows.min()} to {rows.max()}."
+            f"rows must lie in 0 to {n - 1}, the rows of X; got {index.min()} to {index.max()}."
         )
-    return rows
+    return index
 
 
 def check_signs(y: Any, n: int) -> np.ndarray:
@@ -121,14 +122,14 @@ def check_weights(weight: Any, n: int) -> np.ndarray:
     """Return sample weights, 1 by default, that are known to be finite and not negative."""
     if weight is None:
         return np.ones(n)
-    weight = np.ascontiguousarray(weight, dtype=np.float64)
-    if weight.shape != (n,):
+    weights = np.ascontiguousarray(weight, dtype=np.float64)
+    if weights.shape != (n,):
         raise InvalidArgument(
-            f"sample_weight must have one number for each of the {n} rows; got {weight.shape}."
+            f"sample_weight must have one number for each of the {n} rows; got {weights.shape}."
         )
-    if not np.isfinite(weight).all() or (weight < 0).any():
+    if not np.isfinite(weights).all() or (weights < 0).any():
         raise InvalidArgument("sample_weight must be finite and at least 0; correct those entries.")
-    return weight
+    return weights
 
 
 def balance_sides(sign: np.ndarray, weight: np.ndarray) -> np.ndarray:

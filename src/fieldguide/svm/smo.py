@@ -155,7 +155,9 @@ def find_ridge(upper: np.ndarray, loss: str) -> np.ndarray:
     """Return r of each row; 0 for rows that take no part."""
     if loss == "hinge":
         return np.zeros(len(upper))
-    return np.divide(0.5, upper, out=np.zeros(len(upper)), where=upper > 0)
+    ridge = np.zeros(len(upper))
+    np.divide(0.5, upper, out=ridge, where=upper > 0)
+    return ridge
 
 
 def make_feasible(beta: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -90,7 +90,9 @@ class AttentionTree(NamedTuple):
 
     def hard_rows(self, node: int) -> np.ndarray:
         """Return the rows of a node that went both ways and take no part in its problem."""
-        return self.rows_of(node)[self.labels[self.start[node] : self.start[node + 1]] == 0]
+        is_hard = self.labels[self.start[node] : self.start[node + 1]] == 0
+        rows: np.ndarray = self.rows_of(node)[is_hard]
+        return rows
 
 
 class Routed(NamedTuple):

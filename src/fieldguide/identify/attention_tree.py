@@ -290,7 +290,8 @@ class AttentionTreeClassifier(TeachableKey):
         def decide(question: Question, part: np.ndarray) -> np.ndarray:
             asked = Question(rows[question.rows], question.sign)
             trained = problems.solve([asked], C=C)
-            return expit(_SVM_LINK * problems.evaluate(trained, rows[part])[:, 0])
+            p: np.ndarray = expit(_SVM_LINK * problems.evaluate(trained, rows[part])[:, 0])
+            return p
 
         def judge(question: Question, part: np.ndarray) -> float:
             asked = Question(rows[question.rows], question.sign)

@@ -104,7 +104,8 @@ def count_weights(weight: np.ndarray) -> np.ndarray:
             "weights of rows must be finite and above 0; leave out the rows that have none."
         )
     share = weight / total
-    return np.maximum(np.rint(share * 2.0**_WEIGHT_BITS), 1).astype(np.int64)
+    whole: np.ndarray = np.maximum(np.rint(share * 2.0**_WEIGHT_BITS), 1).astype(np.int64)
+    return whole
 
 
 def gather(binned: Binned, rows: np.ndarray) -> Subset:
@@ -208,7 +209,8 @@ def boost(
 
 def probability(score: np.ndarray) -> np.ndarray:
     """Return p(+1 | x) = 1 / (1 + exp(−H(x)))."""
-    return expit(score)
+    p: np.ndarray = expit(score)
+    return p
 
 
 def split_classes(

@@ -60,7 +60,8 @@ def apply_confidence(
     sure = np.maximum(sure, second / (1 + second) * (1 + 1e-9))
     rest *= 1 - sure[:, None]
     rest[own] = sure
-    return rest / rest.sum(axis=1, keepdims=True)
+    shares: np.ndarray = rest / rest.sum(axis=1, keepdims=True)
+    return shares
 
 
 def measure_growth(lengths: np.ndarray, of_folds: Sequence[np.ndarray]) -> np.ndarray:
@@ -70,7 +71,8 @@ def measure_growth(lengths: np.ndarray, of_folds: Sequence[np.ndarray]) -> np.nd
 
 
 def _logit(p: np.ndarray) -> np.ndarray:
-    return logit(np.clip(p.astype(np.float64), _NEAR, 1 - _NEAR))
+    logits: np.ndarray = logit(np.clip(p.astype(np.float64), _NEAR, 1 - _NEAR))
+    return logits
 
 
 class HeldOut(NamedTuple):

@@ -155,4 +155,5 @@ def _evaluate(graph: DecisionGraph, X: Any, places: np.ndarray) -> np.ndarray:
         chosen = functions._replace(
             coef=functions.coef[places], intercept=functions.intercept[places]
         )
-    return chosen.evaluate(X)
+    margins: np.ndarray = chosen.evaluate(X)
+    return margins

@@ -70,7 +70,8 @@ def weigh_evidence(
     z = np.clip(logits, -MOST_LOGIT, MOST_LOGIT).astype(np.float64)
     weight = is_asked * precision.astype(np.float64)
     centre = class_logits.astype(np.float64)
-    return 2 * (weight * z) @ centre - weight @ centre**2
+    log_p: np.ndarray = 2 * (weight * z) @ centre - weight @ centre**2
+    return log_p
 
 
 def fit_weights(

@@ -155,7 +155,8 @@ class FlatKey(Key):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score."""
         best = self._score(self.functions_at(X)).argmax(axis=1)
-        return self.classes_[best]
+        classes: np.ndarray = self.classes_[best]
+        return classes
 
     @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -179,13 +180,15 @@ class FlatKey(Key):
         :meth:`predict`, but for scores that are equal to single precision.
         """
         margins = self._serve_row(X[0]) if len(X) == 1 else self.functions_.evaluate(X)
-        return self.classes_[self._score(margins).argmax(axis=1)]
+        classes: np.ndarray = self.classes_[self._score(margins).argmax(axis=1)]
+        return classes
 
     def _serve_row(self, x: np.ndarray) -> np.ndarray:
         """Return the margins of one row, (1, n_functions), by the fastest way there is."""
         functions = self.functions_
         if isinstance(functions, LinearFunctions):
-            return (functions.coef @ x + functions.intercept)[None]
+            margins: np.ndarray = (functions.coef @ x + functions.intercept)[None]
+            return margins
         if functions.pool is None or issparse(functions.pool) or not len(functions.pool):
             return functions.evaluate(x[None])
         scorer = self._make_once(
@@ -197,7 +200,8 @@ class FlatKey(Key):
                 functions.intercept,
             )
         )
-        return scorer.scores(x)[None].astype(np.float64)
+        scores: np.ndarray = scorer.scores(x)
+        return scores[None].astype(np.float64)
 
     def _make_once(self, make: Callable[[], Any]) -> Any:
         """Return the scorer of the functions, made at its first use after a fit."""
@@ -297,4 +301,5 @@ class FlatKey(Key):
                 f"{unknown.pop()!r}, which is not in y."
             )
         weights = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
-        return weights[index]
+        row_weights: np.ndarray = weights[index]
+        return row_weights

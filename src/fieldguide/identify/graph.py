@@ -298,7 +298,8 @@ def _color_by_leaves(graph: DecisionGraph) -> np.ndarray:
 
     def below(child: int) -> np.ndarray:
         if child >= 0:
-            return is_below[child]
+            row: np.ndarray = is_below[child]
+            return row
         alone = np.zeros(graph.n_classes, dtype=bool)
         alone[leaf_class[-1 - child]] = True
         return alone

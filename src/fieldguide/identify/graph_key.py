@@ -30,7 +30,8 @@ class GraphKey(Key):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class that the search finds."""
         X = self._read_rows(X)
-        return self.classes_[self._find(self.graph_, X).answer]
+        classes: np.ndarray = self.classes_[self._find(self.graph_, X).answer]
+        return classes
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities that belong to the search; the largest is that of :meth:`predict`.
@@ -99,9 +100,11 @@ class GraphKey(Key):
         (n, n_features). For such arrays the answers are those of :meth:`predict`.
         """
         server = self._serve()
-        if server is not None:
-            return server.predict(X)
-        return self.classes_[self._find(self.graph_, X).answer]
+        if server is None:
+            classes: np.ndarray = self.classes_[self._find(self.graph_, X).answer]
+        else:
+            classes = server.predict(X)
+        return classes
 
     def _check_opened(self) -> None:
         self._check_functions(self.graph_.functions)
@@ -113,7 +116,8 @@ class GraphKey(Key):
         search = params.get("search", self.search)
         if isinstance(search, str) and any(name.startswith("search__") for name in params):
             params["search"] = make_search(type(self).__name__, search)
-        return super().set_params(**params)
+        key: Self = super().set_params(**params)
+        return key
 
     @property
     def search_(self) -> Search:
@@ -160,9 +164,11 @@ class GraphKey(Key):
         scores[rows, found.margins.indices] = self.inverse_temperature_ * found.margins.data
         alone = np.diff(found.margins.indptr) == 0  # one class was left, and nothing more asked
         scores[alone, found.answer[alone]] = 0
-        shares = softmax(scores, axis=1)
+        shares: np.ndarray = softmax(scores, axis=1)
         if not self.graph_.has_evidence:
-            return shares * (1 - self.miss_rate_)
+            shares = shares * (1 - self.miss_rate_)
+            return shares
         mass = found.mass.toarray()
         listed = np.where(np.isfinite(scores), mass, 0)
-        return mass - listed + shares * listed.sum(axis=1, keepdims=True)
+        shares = mass - listed + shares * listed.sum(axis=1, keepdims=True)
+        return shares

@@ -27,7 +27,7 @@ from fieldguide.svm.functions import pool_functions
 
 def read_new_labels(owner: str, known: np.ndarray, X: Any, y: Any) -> np.ndarray:
     """Return the labels of rows of kinds that a key does not know yet; refuse any others."""
-    labels = column_or_1d(y)
+    labels: np.ndarray = column_or_1d(y)
     check_classes(labels)
     if len(labels) != X.shape[0]:
         raise InvalidArgument(

@@ -161,7 +161,8 @@ def decide(model: Any, X: Any) -> np.ndarray:
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64).ravel()
     probability = np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
-    return logit(np.clip(probability, _NEAR, 1 - _NEAR))
+    margins: np.ndarray = logit(np.clip(probability, _NEAR, 1 - _NEAR))
+    return margins
 
 
 def read_linear(models: Sequence[Any], X: Any) -> tuple[np.ndarray, np.ndarray] | None:

@@ -37,7 +37,8 @@ def elimination_cost(n_support: Any, n_left: Any, n_right: Any) -> np.ndarray:
     """
     n_left, n_right = np.asarray(n_left, dtype=float), np.asarray(n_right, dtype=float)
     share = n_left / (n_left + n_right)
-    return np.asarray(n_support) * (share / n_right + (1 - share) / n_left)
+    cost: np.ndarray = np.asarray(n_support) * (share / n_right + (1 - share) / n_left)
+    return cost
 
 
 def choose_support(problems: Problems, plan: RoutedPlan, C: float, tolerance: float) -> np.ndarray:
@@ -61,7 +62,8 @@ def choose_support(problems: Problems, plan: RoutedPlan, C: float, tolerance: fl
     accuracy = n_right / np.maximum(n_decided, 1)
     cost = elimination_cost(n_support, *plan.count_sides())
     cost[accuracy < accuracy.max(axis=0) - tolerance - 1e-12] = np.inf
-    return np.array(_C_FACTORS)[cost.argmin(axis=0)]
+    factors: np.ndarray = np.array(_C_FACTORS)[cost.argmin(axis=0)]
+    return factors
 
 
 def judge_split(

@@ -57,7 +57,8 @@ class OneVsOneClassifier(FlatKey):
         sums = np.zeros((len(margins), n_classes))
         pairs = list_pairs(n_classes)
         count_votes(np.ascontiguousarray(margins, dtype=np.float64), pairs, votes, sums)
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        scores: np.ndarray = votes + sums / (3 * (np.abs(sums) + 1))
+        return scores
 
 
 @jit

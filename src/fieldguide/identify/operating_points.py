@@ -90,20 +90,22 @@ def relative_complexity(key: Any, X: Any, reference: Any = None) -> np.ndarray:
     >>> relative_complexity(key, X[:2]).tolist()
     [1.5, 1.5]
     """
-    cost = key.evaluations(X)
+    cost: np.ndarray = key.evaluations(X)
     if reference is not None:
-        return cost / reference.evaluations(X)
-    n_classes = len(key.classes_)
-    if key.kernel == "linear":
-        return cost / n_classes
-    if key.graph_ is not None:
-        return cost / cost_of_classes(key.graph_)
-    if type(key).__name__ == "OneVsAllClassifier":
+        whole = reference.evaluations(X)
+    elif key.kernel == "linear":
+        whole = len(key.classes_)
+    elif key.graph_ is not None:
+        whole = cost_of_classes(key.graph_)
+    elif type(key).__name__ == "OneVsAllClassifier":
         return np.ones(len(cost))
-    raise InvalidArgument(
-        f"relative_complexity of a {type(key).__name__} with a kernel needs a reference; give a "
-        "OneVsAllClassifier that was trained on the same rows."
-    )
+    else:
+        raise InvalidArgument(
+            f"relative_complexity of a {type(key).__name__} with a kernel needs a reference; give "
+            "a OneVsAllClassifier that was trained on the same rows."
+        )
+    complexity: np.ndarray = cost / whole
+    return complexity
 
 
 def cost_of_classes(graph: DecisionGraph) -> int:

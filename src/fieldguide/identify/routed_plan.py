@@ -108,7 +108,8 @@ class RoutedPlan(NamedTuple):
         for side, label in enumerate((-1, 1)):
             is_own = self.labels == label
             seen[side, owner[is_own], self.class_of[self.rows[is_own]]] = True
-        return seen.sum(axis=2)
+        counts: np.ndarray = seen.sum(axis=2)
+        return counts
 
     def _owners(self) -> np.ndarray:
         """Return the node of each entry of the list of rows."""

@@ -281,7 +281,8 @@ def count_costs(graph: DecisionGraph, flat: Functions | None, found: SearchResul
         Of a search with ``paths=True``, where the functions are of a kernel.
     """
     if isinstance(graph.functions, LinearFunctions) and not isinstance(flat, KernelFunctions):
-        return found.n_nodes + found.n_flat
+        n_functions: np.ndarray = found.n_nodes + found.n_flat
+        return n_functions
     if found.used is None or found.used_flat is None:
         raise InvalidArgument("count_costs needs the nodes asked; search with paths=True.")
     own = graph.functions
@@ -290,7 +291,8 @@ def count_costs(graph: DecisionGraph, flat: Functions | None, found: SearchResul
         return own.count_evaluations(_side_by_side(found.used, found.used_flat, n_columns))
     if isinstance(own, LinearFunctions) or isinstance(flat, LinearFunctions):
         nodes = own.count_evaluations(_side_by_side(found.used, None, len(own.intercept)))
-        return nodes + flat.count_evaluations(found.used_flat)
+        n_kernel_values: np.ndarray = nodes + flat.count_evaluations(found.used_flat)
+        return n_kernel_values
     # Two pools over the same training rows: as one, with those rows as columns.
     rows, columns = np.unique(np.concatenate([own.support, flat.support]), return_inverse=True)
     parts = []

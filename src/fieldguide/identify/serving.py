@@ -71,7 +71,8 @@ class FastWalker:
         links = self._links
         rows = Rows(X, np.empty((len(X), 0)))
         _walks.walk_rows(rows, self._source, links, links.roots[0], leaf, n_asked)
-        return self.classes[links.leaf_class[leaf]]
+        classes: np.ndarray = self.classes[links.leaf_class[leaf]]
+        return classes
 
 
 class FastShortlist:
@@ -137,7 +138,8 @@ class FastShortlist:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of each row of a C-contiguous float32 array; nothing is checked."""
-        return self.classes[self._answer(X)]
+        classes: np.ndarray = self.classes[self._answer(X)]
+        return classes
 
     def _answer(self, X: np.ndarray) -> np.ndarray:
         answer = np.empty(len(X), dtype=np.intp)

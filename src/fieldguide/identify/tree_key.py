@@ -456,7 +456,8 @@ class _GivenMargins(KernelFunctions):
 
     def evaluate(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """Return every function at every row, (n, n_functions)."""
-        return X[:, self.support[self.coef.indices]]
+        values: np.ndarray = X[:, self.support[self.coef.indices]]
+        return values
 
 
 def _look_up(n: int) -> _GivenMargins:

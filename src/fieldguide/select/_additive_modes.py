@@ -66,7 +66,8 @@ class Mapping(NamedTuple):
         part = take_bins(X, self.bins)
         if self.kernel != "linear":
             part = AdditiveKernelMap(self.kernel, order=MAP_ORDER).fit_transform(part)
-        return part @ self.W.ravel() + self.intercept
+        values: np.ndarray = part @ self.W.ravel() + self.intercept
+        return values
 
 
 def _check_expansion(**parts: Any) -> Expansion:

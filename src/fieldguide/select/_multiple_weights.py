@@ -71,7 +71,8 @@ class Weighted(NamedTuple):
         if not near.any():  # far from the optimum
             near = self.q * self.t / self.slack >= (self.q * self.t / self.slack).max()
         q = np.where(near, self.q, 0.0)
-        return q / q.sum()
+        weights: np.ndarray = q / q.sum()
+        return weights
 
 
 def solve_weights(

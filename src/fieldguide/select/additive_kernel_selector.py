@@ -296,7 +296,8 @@ class AdditiveKernelSelector(VotingSelector):
                 margins = np.column_stack([a.function.evaluate(X[test]) for a in answers])
                 best = margins.argmax(axis=1) if len(walks) > 1 else margins[:, 0] > 0
                 right[place] += shares[test] @ (best == index[test])
-        return C_GRID[int(np.argmax(np.round(right, 9)))]
+        best_C: float = C_GRID[int(np.argmax(np.round(right, 9)))]
+        return best_C
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

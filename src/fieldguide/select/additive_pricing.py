@@ -105,7 +105,8 @@ def measure_spreads(columns: Columns, y: np.ndarray) -> np.ndarray:
 
     def double(bins: np.ndarray, member: np.ndarray) -> np.ndarray:
         diagonal = np.bincount(column, own * member[columns.rows], minlength=len(spread))[bins]
-        return 2 * (member.sum() * diagonal - columns.price(bins, member))
+        values: np.ndarray = 2 * (member.sum() * diagonal - columns.price(bins, member))
+        return values
 
     for side in (y > 0, y <= 0):
         spread += double(bins, side.astype(np.float64))
@@ -131,13 +132,15 @@ def take_bins(X: Any, bins: np.ndarray) -> np.ndarray:
 
 def weigh_rows(kernel: str, X: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return rows whose plain kernel is Σ_k p_k κ_k."""
-    return X * (np.sqrt(p) if kernel == "linear" else p)
+    weighted: np.ndarray = X * (np.sqrt(p) if kernel == "linear" else p)
+    return weighted
 
 
 def plain_gram(kernel: str, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
     """Return the unweighted kernel of dense rows."""
     if kernel == "linear":
-        return X @ (X if Y is None else Y).T
+        products: np.ndarray = X @ (X if Y is None else Y).T
+        return products
     return KERNELS[kernel](X, Y)
 
 
@@ -158,7 +161,8 @@ class _Chosen(NamedTuple):
 
     def apply(self, beta: np.ndarray) -> np.ndarray:
         """Return K_kβ/a_k, (len(bins), n)."""
-        return self.columns.apply(self.bins, beta) / self.spreads[:, None]
+        applied: np.ndarray = self.columns.apply(self.bins, beta) / self.spreads[:, None]
+        return applied
 
 
 def select_bins(
@@ -251,4 +255,5 @@ def snap(beta: np.ndarray, C: float) -> np.ndarray:
     """Return β with what is nearly at a bound put on it, so that the support is small."""
     size = np.abs(beta)
     size = np.where(size < _AT_BOUND * C, 0.0, np.where(size > (1 - _AT_BOUND) * C, C, size))
-    return np.sign(beta) * size
+    snapped: np.ndarray = np.sign(beta) * size
+    return snapped

@@ -227,7 +227,8 @@ class ConcertSelector(VotingSelector):
         return self
 
     def _score(self, X: np.ndarray) -> np.ndarray:
-        return X @ self.coef_.T + self.intercept_
+        scores: np.ndarray = X @ self.coef_.T + self.intercept_
+        return scores
 
     def _options(self) -> VoteOptions:
         return VoteOptions(
@@ -424,7 +425,9 @@ class ConcertClassifier(ConcertSelector):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities; the largest belongs to :meth:`predict`."""
         scores = self._score(self._read_rows(X))
-        return softmax((self.inverse_temperature_ or 1.0) * spread_two_classes(scores), axis=1)
+        logits = (self.inverse_temperature_ or 1.0) * spread_two_classes(scores)
+        probability: np.ndarray = softmax(logits, axis=1)
+        return probability
 
     def _refit(self, X: np.ndarray, index: np.ndarray) -> np.ndarray | None:
         """Train SVMs on the selected columns; return held-out scores if they are of use."""
@@ -443,7 +446,8 @@ class ConcertClassifier(ConcertSelector):
         self.intercept_ = np.asarray(trained.intercept, dtype=np.float64)
         if not self.probability or np.bincount(index).min() < 2:
             return None
-        scores = hold_out(problems, train, index, grid=(self.C_,), **work)[0].astype(np.float64)
+        held_out = hold_out(problems, train, index, grid=(self.C_,), **work)
+        scores: np.ndarray = held_out[0].astype(np.float64)
         return scores[:, 1:] if len(self.classes_) == 2 else scores
 
     def _check_opened(self) -> None:

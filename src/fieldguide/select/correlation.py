@@ -66,7 +66,8 @@ class CorrelationSelector(VotingSelector):
         return self
 
     def _score(self, X: np.ndarray) -> np.ndarray:
-        return X @ self.coef_.T + self.intercept_
+        scores: np.ndarray = X @ self.coef_.T + self.intercept_
+        return scores
 
 
 def vote_by_correlation(
@@ -105,7 +106,9 @@ def correlate(X: np.ndarray, index: np.ndarray, classes: list[int]) -> np.ndarra
     covariance = sign @ X / len(X)  # the mean of X drops out
     unit = deviation * sign.std(axis=1, keepdims=True)
     is_flat = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
-    return np.divide(covariance, unit, out=np.zeros_like(covariance), where=~is_flat & (unit > 0))
+    correlation: np.ndarray = np.zeros_like(covariance)
+    np.divide(covariance, unit, out=correlation, where=~is_flat & (unit > 0))
+    return correlation
 
 
 def balanced_moments(votes: np.ndarray, is_own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -95,7 +95,8 @@ class ForwardBackwardSelector(VotingSelector):
         check_number(owner, "tol", self.tol, 0.0, 1.0)
 
     def _score(self, X: np.ndarray) -> np.ndarray:
-        return X @ self.coef_.T + self.intercept_
+        scores: np.ndarray = X @ self.coef_.T + self.intercept_
+        return scores
 
 
 def select_forward_backward(objective: RowsObjective, k: int, nu: float, tol: float) -> np.ndarray:
@@ -143,7 +144,8 @@ def _fit(objective: RowsObjective, table: Any, active: list[int]) -> np.ndarray:
     """Return the least squares solution of the active columns."""
     gram = table.gram[np.ix_(active, active)].copy()
     gram.flat[:: len(gram) + 1] *= 1 + _RIDGE
-    return np.linalg.lstsq(gram, objective.c[table.ids[active]], rcond=None)[0]
+    weights: np.ndarray = np.linalg.lstsq(gram, objective.c[table.ids[active]], rcond=None)[0]
+    return weights
 
 
 def _error(objective: RowsObjective, table: Any, active: list[int], beta: np.ndarray) -> float:

@@ -63,7 +63,8 @@ class GroupSolution(NamedTuple):
         usable = np.isfinite(spreads)
         q = np.sqrt(np.where(usable, spreads, 0.0)) * np.linalg.norm(self.W, axis=1)
         q = q if q.any() else usable.astype(np.float64)
-        return q / q.sum()
+        shares: np.ndarray = q / q.sum()
+        return shares
 
 
 def map_bins(kernel: str, X: Any) -> Mapped:
@@ -97,7 +98,8 @@ def measure_mapped_spreads(mapped: Mapped, y: np.ndarray) -> np.ndarray:
 
     def double(total: np.ndarray, count: int, diagonal: np.ndarray) -> np.ndarray:
         square = np.square(total.reshape(len(Z), -1), dtype=np.float64).sum(axis=1)
-        return 2 * (count * diagonal - square)
+        values: np.ndarray = 2 * (count * diagonal - square)
+        return values
 
     spread = sum(double(sums[s], counts[s], own[s]) for s in (1, -1))
     spread = np.maximum(spread, 0) / sum(count**2 for count in counts.values())

@@ -5,6 +5,7 @@ held-out scores, after the best scale, give the rows' classes most probability w
 that ranks far better than the number of right answers, which jumps by whole rows.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ def default_k(n: int) -> float:
 
 def root_k(n: int) -> int:
     """Return the square root of n, near the best k where rows are many."""
-    return max(1, round(n**0.5))
+    return max(1, round(math.sqrt(n)))
 
 
 def list_k(n: int, k: str) -> tuple[float, ...]:

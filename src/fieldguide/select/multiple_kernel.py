@@ -46,7 +46,8 @@ class Block(NamedTuple):
         if self.kernel == "precomputed":
             return X
         if self.kernel == "linear":
-            return X @ self.rows.T
+            products: np.ndarray = X @ self.rows.T
+            return products
         options = {} if self.gamma is None else {"gamma": self.gamma}
         same = X is self.rows
         return KERNELS[self.kernel](np.ascontiguousarray(X), None if same else self.rows, **options)
@@ -182,7 +183,8 @@ class MultipleKernelClassifier(Saved, ClassifierMixin, BaseEstimator):
         """Return the class of each row."""
         margins = self.decision_function(X)
         best = (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
-        return self.classes_[best]
+        classes: np.ndarray = self.classes_[best]
+        return classes
 
     def _check_arguments(self) -> None:
         check_number("MultipleKernelClassifier", "C", self.C, 1e-9, 1e9)
@@ -262,7 +264,8 @@ class Stacked(NamedTuple):
 
     def apply(self, beta: np.ndarray) -> np.ndarray:
         """Return K_mβ of each kernel, (M, n)."""
-        return self.stack @ beta
+        applied: np.ndarray = self.stack @ beta
+        return applied
 
 
 def mean_distance(K: np.ndarray) -> float:

@@ -141,7 +141,8 @@ class RowsObjective:
         _steps.back_project(self.F, v, sums)
         _steps.back_project(np.square(self.F, dtype=np.float64), v, squares)
         slope, offset, _ = self.columns
-        return slope**2 * squares + 2 * slope * offset * sums + offset**2 * v.sum()
+        norms: np.ndarray = slope**2 * squares + 2 * slope * offset * sums + offset**2 * v.sum()
+        return norms
 
     def _project(self, q: np.ndarray) -> np.ndarray:
         out = np.empty(self.F.shape[1])

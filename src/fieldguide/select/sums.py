@@ -118,7 +118,8 @@ class FeatureSums:
         """Return FᵀF of all rows, if it is known."""
         if self.gram is None:
             return None
-        return self.grams[0] if self.gram == "whole" else self.grams.sum(axis=0)
+        gram: np.ndarray = self.grams[0] if self.gram == "whole" else self.grams.sum(axis=0)
+        return gram
 
     def _add_block(self, rows: np.ndarray, index: np.ndarray) -> None:
         self.low = np.minimum(self.low, rows.min(axis=0))

@@ -56,9 +56,10 @@ class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score."""
         scores = self._score(self._read_rows(X))
-        if len(self.classes_) == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(np.int64)]
-        return self.classes_[scores.argmax(axis=1)]
+        is_pair = len(self.classes_) == 2
+        best = (scores[:, 0] > 0).astype(np.int64) if is_pair else scores.argmax(axis=1)
+        classes: np.ndarray = self.classes_[best]
+        return classes
 
     def _check_opened(self) -> None:
         n_classes, n = len(self.classes_), self.n_features_in_
@@ -73,11 +74,13 @@ class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return np.any(np.atleast_2d(self.weights_) > 0, axis=0)
+        mask: np.ndarray = np.any(np.atleast_2d(self.weights_) > 0, axis=0)
+        return mask
 
     def _read_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        rows: np.ndarray = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        return rows
 
     def _read_training_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and a class number for each."""

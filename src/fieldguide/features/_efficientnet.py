@@ -286,4 +286,5 @@ class Graph:
         named = helper.make_graph(self.nodes, "efficientnet-lite", inputs, told, self.constants)
         model = helper.make_model(named, **version)
         onnx.checker.check_model(model)
-        return model.SerializeToString()
+        content: bytes = model.SerializeToString()
+        return content

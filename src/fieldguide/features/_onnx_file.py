@@ -99,7 +99,7 @@ def check_batch(batch: Any, embedder: Any) -> bool:
             f"The network {str(embedder)!r} takes {batch} pictures at a time; export it with a "
             "free first axis, or with one picture."
         )
-    return batch == 1
+    return bool(batch == 1)
 
 
 def run_session(
@@ -120,7 +120,8 @@ def run_session(
     timer.daemon = True
     timer.start()
     try:
-        return session.run(list(names), dict(batch), options)
+        outputs: list[Any] = session.run(list(names), dict(batch), options)
+        return outputs
     except Exception as error:  # what onnxruntime raises is a matter of the file
         if is_late.is_set():
             raise EmbedderError(

@@ -319,7 +319,8 @@ def _extend(model: Any, names: Sequence[str], freed: Input | None) -> bytes:
     known = [output.name for output in copy.graph.output]
     for name in (name for name in names if name not in known):
         copy.graph.output.append(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
-    return copy.SerializeToString()
+    content: bytes = copy.SerializeToString()
+    return content
 
 
 def _read_cells(values: np.ndarray, cells: Cells, n_rows: int, n_columns: int) -> np.ndarray:

@@ -194,7 +194,8 @@ def balance(is_own: np.ndarray) -> np.ndarray:
     """Return weights (n, k) that give the own rows of a column half of its total, n."""
     n, own = len(is_own), is_own.sum(axis=0)
     share = np.where(is_own, np.maximum(own, 1), np.maximum(n - own, 1))
-    return n / (2 * share)
+    weights: np.ndarray = n / (2 * share)
+    return weights
 
 
 def join_maps(maps: list[MonotoneMaps]) -> MonotoneMaps:
@@ -254,4 +255,5 @@ def _move_centres(X: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float
 def _square_distances(X: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return |x − o|² of each row and its other, exactly 0 where they are equal."""
     apart = X - others
-    return np.einsum("ij,ij->i", apart, apart)
+    squares: np.ndarray = np.einsum("ij,ij->i", apart, apart)
+    return squares

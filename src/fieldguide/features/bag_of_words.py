@@ -323,7 +323,8 @@ class FoundWords(NamedTuple):
             size = nx * ny * n_words
             parts.append(np.bincount(place, weights=self.share.ravel(), minlength=size))
         total = max(self.share.sum(dtype=np.float64) * len(pyramid), 1e-12)
-        return (np.concatenate(parts) / total).astype(np.float32)
+        histogram: np.ndarray = (np.concatenate(parts) / total).astype(np.float32)
+        return histogram
 
 
 class Sample(NamedTuple):
@@ -354,7 +355,8 @@ def check_pyramid(pyramid: Any) -> None:
 def soft_shares(distance: np.ndarray, radius: float) -> np.ndarray:
     """Return what each of the nearest words gets of a window, (n, k); rows sum to 1."""
     share = np.exp(-(distance - distance[:, :1]) / max(radius, 1e-6) ** 2)
-    return share / share.sum(axis=1, keepdims=True)
+    shares: np.ndarray = share / share.sum(axis=1, keepdims=True)
+    return shares
 
 
 def name_cell(x: int, y: int, nx: int, ny: int) -> str:
@@ -370,7 +372,8 @@ def pick_different(rows: np.ndarray, picture: np.ndarray, n: int) -> list[int]:
     """Return the first n rows of different pictures; where those run out, of the same."""
     firsts = np.sort(np.unique(picture[rows], return_index=True)[1])
     others = np.setdiff1d(np.arange(len(rows)), firsts)
-    return rows[np.concatenate([firsts, others])[:n].astype(np.int64)].tolist()
+    chosen: list[int] = rows[np.concatenate([firsts, others])[:n].astype(np.int64)].tolist()
+    return chosen
 
 
 def cut_window(picture: np.ndarray, x: float, y: float, side: float) -> np.ndarray:

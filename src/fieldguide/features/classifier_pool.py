@@ -318,7 +318,8 @@ class ClassifierPool(ImageTransformer):
             raise InvalidArgument("parts_ and network_ are not those of the kind.")
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        return self.transform([pixels])[0]
+        row: np.ndarray = self.transform([pixels])[0]
+        return row
 
     def _columns(self) -> list[Column]:
         """Name each column by its classifier and its window."""

@@ -34,7 +34,8 @@ class WordLearner:
                 "iterator; give a list, an array or a Collection."
             )
         fitted: Any = self
-        return fitted.fit(X, y).transform(X)
+        histograms: np.ndarray = fitted.fit(X, y).transform(X)
+        return histograms
 
     def _learn_words(
         self, rows: np.ndarray, plain_share: float, rng: np.random.Generator

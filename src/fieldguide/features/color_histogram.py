@@ -96,7 +96,8 @@ class ColorHistogram(ImageTransformer):
             count_colours(rgb, bins, shares, counts)
             parts.append(counts.ravel())
         row = np.concatenate(parts)
-        return (row / row.sum()).astype(np.float32)
+        row /= row.sum()
+        return row.astype(np.float32)
 
     def _columns(self) -> list[Column]:
         columns = []

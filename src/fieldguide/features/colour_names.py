@@ -32,7 +32,8 @@ def name_colours(image: np.ndarray) -> np.ndarray:
     >>> COLOURS[name_colours(np.full((1, 1, 3), (230, 120, 20), np.uint8))[0, 0]]
     'orange'
     """
-    return _name_table()[_code(image)]
+    names: np.ndarray = _name_table()[_code(image)]
+    return names
 
 
 def name_grounds(image: np.ndarray) -> np.ndarray:
@@ -40,7 +41,8 @@ def name_grounds(image: np.ndarray) -> np.ndarray:
 
     White paper is lighter than a white bird in the shade, a pale sky is blue, and sand not brown.
     """
-    return _ground_table()[_code(image)]
+    names: np.ndarray = _ground_table()[_code(image)]
+    return names
 
 
 def _code(image: np.ndarray) -> np.ndarray:

@@ -14,7 +14,15 @@ from scipy.special import softmax
 from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError, InvalidArgument
-from fieldguide.features.network import SIX, WINDOWS, Box, Embedder, Network, open_network
+from fieldguide.features.network import (
+    SIX,
+    WINDOWS,
+    Box,
+    Embedder,
+    Network,
+    Outputs,
+    open_network,
+)
 from fieldguide.features.transformer import Column, ImageTransformer, decode_batch, map_batches
 
 OUTPUTS = ("embedding", "logits", "probabilities")
@@ -91,7 +99,8 @@ class DeepFeatures(ImageTransformer):
         return np.asarray(rows, dtype=np.float32)
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
-        return self.transform([pixels])[0]
+        row: np.ndarray = self.transform([pixels])[0]
+        return row
 
     def _check_arguments(self) -> None:
         check_choice("DeepFeatures", "output", self.output, OUTPUTS)
@@ -139,7 +148,11 @@ class DeepFeatures(ImageTransformer):
             )
         return network
 
-    def _select(self, outputs: Any) -> np.ndarray:
+    def _select(self, outputs: Outputs) -> np.ndarray:
         if self.output == "embedding":
             return outputs.embedding
-        return outputs.logits if self.output == "logits" else softmax(outputs.logits, axis=1)
+        assert outputs.logits is not None
+        if self.output == "logits":
+            return outputs.logits
+        probabilities: np.ndarray = softmax(outputs.logits, axis=1)
+        return probabilities

@@ -290,7 +290,7 @@ def cell_taps(bin_px: float) -> np.ndarray:
     reach = math.ceil(2.5 * bin_px) - 1
     u = np.arange(-reach, reach + 1) / bin_px
     cells = np.arange(N_CELLS)[:, None] - 1.5
-    taps = np.maximum(0, 1 - np.abs(u - cells)) * np.exp(-(u**2) / 8)
+    taps: np.ndarray = np.maximum(0, 1 - np.abs(u - cells)) * np.exp(-(u**2) / 8)
     return taps.astype(np.float32)
 
 
@@ -318,7 +318,8 @@ def mirror(index: np.ndarray, n: int) -> np.ndarray:
     if n == 1:
         return np.zeros_like(index)
     turn = np.mod(index, 2 * n - 2)
-    return np.minimum(turn, 2 * n - 2 - turn)
+    mirrored: np.ndarray = np.minimum(turn, 2 * n - 2 - turn)
+    return mirrored
 
 
 @jit
@@ -503,7 +504,8 @@ def row_length(
     for k in range(16):
         low = (a[k] * a[k] + b[k] * b[k]) + (c[k] * c[k] + d[k] * d[k])
         lanes[k] = low + ((e[k] * e[k] + f[k] * f[k]) + (g[k] * g[k] + h[k] * h[k]))
-    return np.sqrt(sum_16(lanes))
+    length: float = np.sqrt(sum_16(lanes))
+    return length
 
 
 @jit
@@ -511,4 +513,5 @@ def sum_16(x: np.ndarray) -> float:
     """Return the sum of 16 numbers, added in pairs: they wait less for each other."""
     low = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
     high = ((x[8] + x[9]) + (x[10] + x[11])) + ((x[12] + x[13]) + (x[14] + x[15]))
-    return low + high
+    total: float = low + high
+    return total

@@ -46,8 +46,10 @@ def pool_logarithms(said: np.ndarray) -> np.ndarray:
     array([0.7, 0.3], dtype=float32)
     """
     if len(said) == 1:
-        return said[0]
-    return (logsumexp(said, axis=0) - np.log(len(said))).astype(np.float32)
+        only: np.ndarray = said[0]
+        return only
+    pooled: np.ndarray = (logsumexp(said, axis=0) - np.log(len(said))).astype(np.float32)
+    return pooled
 
 
 def pool_rows(rows: np.ndarray) -> np.ndarray:
@@ -59,9 +61,11 @@ def pool_rows(rows: np.ndarray) -> np.ndarray:
     array([0.707, 0.707], dtype=float32)
     """
     if len(rows) == 1:
-        return rows[0]
+        only: np.ndarray = rows[0]
+        return only
     mean = rows.mean(axis=0)
-    return (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+    pooled: np.ndarray = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+    return pooled
 
 
 def pool_scores(scores: np.ndarray) -> np.ndarray:
@@ -73,7 +77,8 @@ def pool_scores(scores: np.ndarray) -> np.ndarray:
     array([0.3, nan], dtype=float32)
     """
     if len(scores) == 1:
-        return scores[0]
+        only: np.ndarray = scores[0]
+        return only
     is_known = np.isfinite(scores)
     n_known = is_known.sum(axis=0)
     total = np.where(is_known, scores, 0).sum(axis=0)

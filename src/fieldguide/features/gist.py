@@ -129,7 +129,8 @@ def even_out(grey: np.ndarray, cycles: float = 4.0) -> np.ndarray:
     log = np.log1p(grey)
     centred = log - fft.irfft2(fft.rfft2(log, workers=1) * window, s=(n, n), workers=1)
     variance = fft.irfft2(fft.rfft2(centred * centred, workers=1) * window, s=(n, n), workers=1)
-    return centred / (np.float32(0.2) + np.sqrt(np.abs(variance)))
+    even: np.ndarray = centred / (np.float32(0.2) + np.sqrt(np.abs(variance)))
+    return even
 
 
 def mean_energies(spectrum: np.ndarray, band: Band, n_cells: int) -> np.ndarray:
@@ -139,7 +140,8 @@ def mean_energies(spectrum: np.ndarray, band: Band, n_cells: int) -> np.ndarray:
     top, left = height // 10, width // 10  # the margin is an eighth of the side
     energy = np.abs(filtered[top : height - top, left : width - left])
     rows, columns = _pool_matrix(len(energy), n_cells), _pool_matrix(energy.shape[1], n_cells)
-    return (rows @ energy @ columns.T).ravel() * (filtered.size / spectrum.size)
+    energies: np.ndarray = (rows @ energy @ columns.T).ravel() * (filtered.size / spectrum.size)
+    return energies
 
 
 def filter_values(n: int, scale: int, k: int, n_orientations: int) -> np.ndarray:
@@ -149,7 +151,7 @@ def filter_values(n: int, scale: int, k: int, n_orientations: int) -> np.ndarray
     away = np.arctan2(y, x) - np.pi * k / n_orientations
     away = (away + np.pi) % (2 * np.pi) - np.pi
     sharpness = 2 * np.pi * (n_orientations / 8) ** 2
-    values = np.exp(-3.5 * (frequency - 1) ** 2 - sharpness * away**2)
+    values: np.ndarray = np.exp(-3.5 * (frequency - 1) ** 2 - sharpness * away**2)
     values[0, 0] = 0  # the mean is no wave
     return values
 
@@ -189,7 +191,8 @@ def _cut(matters: np.ndarray, centre: int) -> np.ndarray:
 def _centre(places: np.ndarray, n: int) -> np.ndarray:
     """Return the phases that move each of m large pixels onto the middle of n/m small ones."""
     shift = (n / len(places) - 1) / 2
-    return np.exp(2j * np.pi * fft.fftfreq(n)[places] * shift)
+    phases: np.ndarray = np.exp(2j * np.pi * fft.fftfreq(n)[places] * shift)
+    return phases
 
 
 @lru_cache(maxsize=16)
@@ -198,11 +201,13 @@ def _pool_matrix(n: int, n_cells: int) -> np.ndarray:
     edges = np.arange(n_cells + 1) * n / n_cells
     low = np.maximum(edges[:-1, None], np.arange(n))
     high = np.minimum(edges[1:, None], np.arange(1, n + 1))
-    return (np.maximum(0, high - low) * n_cells / n).astype(np.float32)
+    shares: np.ndarray = (np.maximum(0, high - low) * n_cells / n).astype(np.float32)
+    return shares
 
 
 @lru_cache(maxsize=4)
 def _window(n: int, cycles: float) -> np.ndarray:
     """Return a Gaussian in the half spectrum (n, n//2 + 1) that is ½ at ``cycles`` per picture."""
     y, x = np.meshgrid(fft.fftfreq(n, 1 / n), fft.rfftfreq(n, 1 / n), indexing="ij")
-    return (0.5 ** ((x * x + y * y) / cycles**2)).astype(np.float32)
+    window: np.ndarray = (0.5 ** ((x * x + y * y) / cycles**2)).astype(np.float32)
+    return window

@@ -156,7 +156,8 @@ class SpatialHOG(ImageTransformer):
             row = np.concatenate([normalize_blocks(part) for part in parts])
         else:
             row = np.concatenate([part.ravel() / max(part.sum(), 1e-12) for part in parts])
-        return (row / max(row.sum(), 1e-12)).astype(np.float32)
+        row /= max(row.sum(), 1e-12)
+        return row.astype(np.float32)
 
     def _columns(self) -> list[Column]:
         return [
@@ -177,7 +178,8 @@ def normalize_blocks(histogram: np.ndarray) -> np.ndarray:
     clipped = np.minimum(blocks / np.sqrt(np.maximum(squared, TINY)), CLIP)
     squared_clipped = (clipped**2).sum(axis=1, keepdims=True)
     weight = squared / ((squared + EPSILON**2) * np.maximum(squared_clipped, TINY))
-    return (clipped * np.sqrt(weight)).ravel()
+    normalized: np.ndarray = (clipped * np.sqrt(weight)).ravel()
+    return normalized
 
 
 def _gradients(

@@ -100,7 +100,8 @@ class LocalBinaryPatterns(ImageTransformer):
                 count_cells(patterns, counts)
                 parts.append(counts.ravel())
         row = np.concatenate(parts)
-        return (row / row.sum()).astype(np.float32)
+        row /= row.sum()
+        return row.astype(np.float32)
 
     def _columns(self) -> list[Column]:
         columns = []

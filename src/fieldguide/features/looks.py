@@ -68,9 +68,12 @@ class Look(NamedTuple):
         """Return the cells as one part of a row, (channels,) or (means × directions,)."""
         flat = self.cells.reshape(-1, self.cells.shape[2])
         if self.weights is None:
-            return flat.max(axis=0)
-        means = self.weights.reshape(len(self.weights), -1) @ flat
-        return (means if self.basis is None else means @ self.basis).ravel()
+            largest: np.ndarray = flat.max(axis=0)
+            return largest
+        means: np.ndarray = self.weights.reshape(len(self.weights), -1) @ flat
+        if self.basis is not None:
+            means = means @ self.basis
+        return means.ravel()
 
     def share_out(self, coef: np.ndarray) -> np.ndarray:
         """Return what each cell adds to coef · (the part, scaled to length 1), (rows, columns)."""
@@ -98,7 +101,9 @@ class Look(NamedTuple):
         flat = self.cells.reshape(-1, self.cells.shape[2])
         pull = np.zeros(flat.shape, dtype=np.float32)
         pull[flat.argmax(axis=0), np.arange(flat.shape[1])] = coef / self._length
-        return network.trace(self.finer[None], pull.reshape(1, *self.cells.shape))[0]
+        pull = pull.reshape(1, *self.cells.shape)
+        traced: np.ndarray = network.trace(self.finer[None], pull)[0]
+        return traced
 
     @property
     def _length(self) -> float:
@@ -274,7 +279,7 @@ def say_of_both(logits: np.ndarray, looks: Looks, network: Network) -> np.ndarra
     >>> said.shape, round(float(np.exp(said).sum()), 3)
     ((1000,), 1.0)
     """
-    first = log_softmax(logits)
+    first: np.ndarray = log_softmax(logits)
     if network.head is None:
         return first
     weight, bias = network.head
@@ -300,10 +305,12 @@ def weigh_quarters(n_rows: int, n_columns: int) -> np.ndarray:
     def halve(n: int) -> np.ndarray:
         at = np.arange(n)
         is_own = np.stack([at < (n + 1) // 2, at >= n // 2])
-        return is_own / is_own.sum(axis=1, keepdims=True)
+        shares: np.ndarray = is_own / is_own.sum(axis=1, keepdims=True)
+        return shares
 
     weights = np.einsum("ar,bc->abrc", halve(n_rows), halve(n_columns))
-    return weights.reshape(N_QUARTERS, n_rows, n_columns).astype(np.float32)
+    quarters: np.ndarray = weights.reshape(N_QUARTERS, n_rows, n_columns).astype(np.float32)
+    return quarters
 
 
 def picture_cells(image: Any, network: Network) -> np.ndarray:
@@ -327,7 +334,8 @@ def picture_cells(image: Any, network: Network) -> np.ndarray:
     """
     if not isinstance(image, Image.Image):
         image = Image.fromarray(np.asarray(image))
-    return network.map(cut_whole(image, network)[None])[0]
+    cells: np.ndarray = network.map(cut_whole(image, network)[None])[0]
+    return cells
 
 
 def cut_whole(image: Image.Image, network: Network) -> np.ndarray:
@@ -406,4 +414,5 @@ def spread_cells(start: float, end: float, n_cells: int, n_pixels: int) -> np.nd
     weights = np.maximum(overlap, 0)
     for cell in np.flatnonzero(weights.sum(axis=1) <= 0):  # beyond the picture
         weights[cell, int(np.clip(edges[cell], 0, n_pixels - 1))] = 1
-    return weights / weights.sum(axis=1, keepdims=True)
+    shares: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
+    return shares

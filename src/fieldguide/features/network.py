@@ -204,7 +204,8 @@ class Network:
     def _run(self, names: Sequence[str], pixels: np.ndarray) -> list[Any]:
         if self._own is not None:
             return self._own.run(names, pixels)
-        return self._session.run(names, {"pixels": pixels})
+        outputs: list[Any] = self._session.run(names, {"pixels": pixels})
+        return outputs
 
     def map(self, pixels: np.ndarray) -> np.ndarray:
         """Return what the network sees at each place: (n, rows, columns, channels) float32.

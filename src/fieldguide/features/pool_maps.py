@@ -30,7 +30,8 @@ class MonotoneMaps(NamedTuple):
         """Return the values of scores (..., k), float32 in [0, 1]."""
         z = np.asarray(scores, dtype=np.float64) - self.centre
         z /= np.where(z < 0, self.below, self.above)
-        return (0.5 + 0.5 * z / (1 + np.abs(z))).astype(np.float32)
+        values: np.ndarray = (0.5 + 0.5 * z / (1 + np.abs(z))).astype(np.float32)
+        return values
 
 
 def fit_maps(scores: np.ndarray, weight: np.ndarray | None = None) -> MonotoneMaps:
@@ -62,4 +63,5 @@ def weighted_quantiles(
     """
     order = np.argsort(values, kind="stable")
     share = weight[order] / weight.sum()
-    return np.interp(levels, np.cumsum(share) - share / 2, values[order])
+    quantiles: np.ndarray = np.interp(levels, np.cumsum(share) - share / 2, values[order])
+    return quantiles

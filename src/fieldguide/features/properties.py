@@ -92,8 +92,19 @@ def measure_properties(image: np.ndarray, size: tuple[int, int] | None = None) -
     >>> [name for name, score in zip(PROPERTY_NAMES, scores) if score > 0.9][:2]
     ['mostly green', 'some green']
     """
-    z = (_measure(image, size) - _THRESHOLDS) / _WIDTHS
-    return (1 / (1 + np.exp(-np.clip(z, -50, 50)))).astype(np.float32)
+    return squash((_measure(image, size) - _THRESHOLDS) / _WIDTHS)
+
+
+def squash(z: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(−z)) of each number, float32.
+
+    Examples
+    --------
+    >>> squash(np.array([-1e9, 0.0, 3.0])).round(2)
+    array([0.  , 0.5 , 0.95], dtype=float32)
+    """
+    scores: np.ndarray = (1 / (1 + np.exp(-np.clip(z, -50, 50)))).astype(np.float32)
+    return scores
 
 
 def _measure(image: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
@@ -195,7 +206,8 @@ def _correlate_mirror(luma: np.ndarray) -> float:
     thumb = np.asarray(Image.fromarray(luma).resize((side, side), Image.Resampling.BOX))
     thumb = thumb - thumb.mean(axis=1, keepdims=True)
     noise = (side * 8) ** 2
-    return (thumb * thumb[:, ::-1]).sum() / ((thumb * thumb).sum() + noise)
+    correlation: float = (thumb * thumb[:, ::-1]).sum() / ((thumb * thumb).sum() + noise)
+    return correlation
 
 
 def _measure_background(

@@ -313,7 +313,8 @@ class FeatureStack(ImageTransformer):
             return int(self.landmarks_[name].mixing.shape[1])
         if name == QUARTERS:
             assert self.basis_ is not None
-            return N_QUARTERS * self.basis_.shape[1]
+            n_columns: int = N_QUARTERS * self.basis_.shape[1]
+            return n_columns
         assert self.finder_ is not None
         return len(self.finder_.mean_)
 
@@ -364,7 +365,9 @@ class FeatureStack(ImageTransformer):
 
     def _describe(self, pixels: np.ndarray) -> np.ndarray:
         images, network = [Image.fromarray(pixels)], self._open_network()
-        return self.describe(images, _embed(images, network), self._look(images, network))[0]
+        rows = self.describe(images, _embed(images, network), self._look(images, network))
+        row: np.ndarray = rows[0]
+        return row
 
     def _columns(self) -> list[Column]:
         columns = []
@@ -441,4 +444,6 @@ def find_landmarks(rows: np.ndarray, chosen: np.ndarray, kernel: str) -> Landmar
 def _scale_rows(rows: np.ndarray) -> np.ndarray:
     """Return rows of length 1; a row of zeros stays."""
     rows = rows.astype(np.float32)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit_rows: np.ndarray = rows / np.maximum(length, np.float32(1e-12))
+    return unit_rows

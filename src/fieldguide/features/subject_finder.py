@@ -178,7 +178,8 @@ class SubjectFinder(Saved, BaseEstimator):
                 f"The map has {cells.shape[2]} channels and SubjectFinder was fitted on "
                 f"{len(self.mean_)}; use the same network."
             )
-        return np.maximum((cells - self.mean_) @ self.coef_, 0)
+        scores: np.ndarray = np.maximum((cells - self.mean_) @ self.coef_, 0)
+        return scores
 
     def _check_opened(self) -> None:
         check_number("SubjectFinder", "cut", self.cut, 0, 1)
@@ -200,19 +201,20 @@ def no_subject(n_rows: int, n_columns: int) -> Subject:
 
 def enlarge(values: np.ndarray, factor: int) -> np.ndarray:
     """Return a grid with ``factor`` pixels for each cell and side, linear between the cells."""
-    return ndimage.zoom(values, factor, order=1, mode="nearest", grid_mode=True)
+    grid: np.ndarray = ndimage.zoom(values, factor, order=1, mode="nearest", grid_mode=True)
+    return grid
 
 
 def _check_map(cells: Any) -> np.ndarray:
-    cells = np.asarray(cells, dtype=np.float32)
-    if cells.ndim != 3 or 0 in cells.shape:
+    checked = np.asarray(cells, dtype=np.float32)
+    if checked.ndim != 3 or 0 in checked.shape:
         raise InvalidArgument(
             f"A map of SubjectFinder must have the shape (rows, columns, channels); got "
-            f"{cells.shape}."
+            f"{checked.shape}."
         )
-    if not np.isfinite(cells).all():
+    if not np.isfinite(checked).all():
         raise InvalidArgument("A map of SubjectFinder holds numbers that are not finite.")
-    return cells
+    return checked
 
 
 def _find_middle(shapes: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:

@@ -25,6 +25,7 @@ from fieldguide.features.color_histogram import to_lab
 from fieldguide.features.colour_names import COLOURS, NO_NAME
 from fieldguide.features.looks import spread_cells
 from fieldguide.features.network import Box
+from fieldguide.features.properties import squash
 from fieldguide.features.subject_words import LENT, NEIGHBOURS, SeenSubject, share_names
 
 N_CELLS = 16  # along each side
@@ -213,8 +214,7 @@ def score_maps(rows: np.ndarray) -> np.ndarray:
     form = np.stack([octaves, -octaves, whole.max(axis=1), np.exp(entropy)], axis=1)
     _, thresholds, widths = zip(*_FORM, strict=True)
     measures.append((form - np.array(thresholds)) / np.array(widths))
-    z = np.concatenate(measures, axis=1)
-    scores = (1 / (1 + np.exp(-np.clip(z, -50, 50)))).astype(np.float32)
+    scores = squash(np.concatenate(measures, axis=1))
     scores[~is_known] = np.nan
     return scores
 

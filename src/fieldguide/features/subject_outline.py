@@ -79,7 +79,9 @@ def _compare_colours(code: np.ndarray, inside: np.ndarray, outside: np.ndarray) 
     f, g = shares
     rest = np.maximum(f - _TAKEN * g, 0)
     f = rest / max(float(rest.sum()), 1e-12)
-    return np.clip(np.log((f + _LEAST) / (g + _LEAST)), -_MOST, _MOST).astype(np.float32)
+    log_ratio = np.log((f + _LEAST) / (g + _LEAST))
+    bounded: np.ndarray = np.clip(log_ratio, -_MOST, _MOST).astype(np.float32)
+    return bounded
 
 
 def _keep_found(inside: np.ndarray, found: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from fieldguide.errors import InvalidArgument
 from fieldguide.features.colour_names import COLOURS, NO_NAME, name_colours, name_grounds
-from fieldguide.features.properties import shrink_picture
+from fieldguide.features.properties import shrink_picture, squash
 from fieldguide.features.subject_finder import Subject
 from fieldguide.features.subject_outline import outline_colours
 
@@ -94,7 +94,8 @@ class SeenSubject(NamedTuple):
         inside, outside = (
             share_names(self.names[where]) for where in (self.is_subject, ~self.is_subject)
         )
-        return inside - LENT * outside
+        rise: np.ndarray = inside - LENT * outside
+        return rise
 
 
 def measure_subject(image: np.ndarray, subject: Subject) -> np.ndarray:
@@ -144,8 +145,7 @@ def score_subject(seen: SeenSubject | None) -> np.ndarray:
     """
     if seen is None:
         return np.full(len(_THRESHOLDS), np.nan, dtype=np.float32)
-    z = (_measure(seen) - _THRESHOLDS) / _WIDTHS
-    return (1 / (1 + np.exp(-np.clip(z, -50, 50)))).astype(np.float32)
+    return squash((_measure(seen) - _THRESHOLDS) / _WIDTHS)
 
 
 def measure_colours(image: np.ndarray, subject: Subject) -> np.ndarray:
@@ -172,7 +172,8 @@ def measure_colours(image: np.ndarray, subject: Subject) -> np.ndarray:
     seen = see_subject(image, subject)
     if seen is None:
         return np.full(len(COLOURS), np.nan, dtype=np.float32)
-    return np.maximum(seen.rise(), 0).astype(np.float32)
+    risen: np.ndarray = np.maximum(seen.rise(), 0).astype(np.float32)
+    return risen
 
 
 def rank_colours(shares: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

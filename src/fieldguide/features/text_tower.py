@@ -97,6 +97,7 @@ class TextTower:
         return np.asarray(mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12))
 
     def _choose_output(self) -> str:
+        outputs: dict[str, int]
         outputs = {each.name: len(each.shape or ()) for each in self._session.get_outputs()}
         known = [name for name in _OUTPUTS if name in outputs]
         flat = [name for name, n_axes in outputs.items() if n_axes == 2]

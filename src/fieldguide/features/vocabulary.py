@@ -119,7 +119,9 @@ def word_probabilities(probabilities: np.ndarray) -> np.ndarray:
         One column for each of ``load_vocabulary().names``.
     """
     probabilities = _check_probabilities(probabilities)
-    return np.minimum(_sum_classes(probabilities.astype(np.float64)), 1.0).astype(np.float32)
+    sums = _sum_classes(probabilities.astype(np.float64))
+    at_most_one: np.ndarray = np.minimum(sums, 1.0).astype(np.float32)
+    return at_most_one
 
 
 def word_chances(probabilities: np.ndarray) -> np.ndarray:
@@ -135,7 +137,7 @@ def word_chances(probabilities: np.ndarray) -> np.ndarray:
 def word_thresholds() -> np.ndarray:
     """Return the probability from which on each word is said (V,)."""
     n_classes = load_vocabulary().membership.sum(axis=0, dtype=int)
-    thresholds = np.minimum(0.25 + 0.03 * np.log2(n_classes), 0.5)
+    thresholds: np.ndarray = np.minimum(0.25 + 0.03 * np.log2(n_classes), 0.5)
     thresholds.setflags(write=False)
     return thresholds
 

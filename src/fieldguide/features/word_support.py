@@ -63,12 +63,14 @@ def pool_chances(
         others = (sums[index[rows]] - chances[rows]) / n_others[rows, None]
         total[rows] += n_near * others
         weight[rows] += n_near
-    return total / weight[:, None]
+    pooled: np.ndarray = total / weight[:, None]
+    return pooled
 
 
 def pool_new(chances: np.ndarray, of_near: np.ndarray) -> np.ndarray:
     """Return the same for a new picture: its chances (V,), and those of its nearest, (k, V)."""
-    return (chances + of_near.sum(axis=0)) / (1.0 + len(of_near))
+    pooled: np.ndarray = (chances + of_near.sum(axis=0)) / (1.0 + len(of_near))
+    return pooled
 
 
 def find_supported(scores: np.ndarray, kinds: Sequence[str | None] | None = None) -> np.ndarray:
@@ -85,7 +87,7 @@ def find_supported(scores: np.ndarray, kinds: Sequence[str | None] | None = None
     yes = scores >= YES
     n_yes = yes.sum(axis=0)
     precision = np.where(yes, scores, 0).sum(axis=0) / np.maximum(n_yes, 1)
-    supported = (scores.max(axis=0, initial=0) >= SURE) & (precision >= LEAST_PRECISION)
+    supported: np.ndarray = (scores.max(axis=0, initial=0) >= SURE) & (precision >= LEAST_PRECISION)
     n_kinds = _count_kinds(yes, kinds)
     if n_kinds is not None:
         supported &= (n_kinds <= KINDS_PER_CLASS * n_classes) | (n_classes >= MANY_CLASSES)
@@ -110,7 +112,8 @@ def _count_kinds(yes: np.ndarray, kinds: Sequence[str | None] | None) -> np.ndar
     sums = np.zeros((n + 1, yes.shape[1]))
     np.add.at(sums, index, yes)
     counts = np.bincount(index[index >= 0], minlength=n)
-    return (sums[:n] >= 0.5 * counts[:, None]).sum(axis=0)
+    n_kinds: np.ndarray = (sums[:n] >= 0.5 * counts[:, None]).sum(axis=0)
+    return n_kinds
 
 
 def _index_kinds(kinds: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,9 @@ import pytest
 from PIL import Image
 from tests.clips import draw_blob_clip, write_clip, write_gif
 
-from fieldguide.collection import Collection, clips, read_picture_or_clip
-from fieldguide.collection.clips import MOST_DECODED, N_FRAMES, digest_clip, find_telling
+from fieldguide.collection import Collection, frames, read_picture_or_clip, video_files
+from fieldguide.collection.digests import digest_clip
+from fieldguide.collection.frames import MOST_DECODED, N_FRAMES, find_telling
 from fieldguide.errors import UnreadableImageError
 
 
@@ -69,7 +70,7 @@ def test_ten_hours_cost_no_more_than_a_minute(tmp_path, monkeypatch):
 
 def test_a_clip_of_one_key_frame_is_bounded_too(tmp_path, monkeypatch):
     write_clip(tmp_path / "one.mp4", ramp(2500, 16), gop=2500)
-    monkeypatch.setattr(clips, "MOST_PER_SEEK", 50)
+    monkeypatch.setattr(video_files, "MOST_PER_SEEK", 50)
     decoded = count_frames(monkeypatch)
     picture = read_picture_or_clip(tmp_path / "one.mp4")
     assert len(decoded) <= N_FRAMES * 60
@@ -78,8 +79,8 @@ def test_a_clip_of_one_key_frame_is_bounded_too(tmp_path, monkeypatch):
 
 def test_a_file_that_hides_its_length_is_read_for_a_bounded_time(tmp_path, monkeypatch):
     write_clip(tmp_path / "short.avi", ramp(300, 16), gop=50)
-    monkeypatch.setattr(clips._Video, "_find_length", lambda self: None)
-    monkeypatch.setattr(clips, "MOST_DECODED", 100)
+    monkeypatch.setattr(video_files.Video, "_find_length", lambda self: None)
+    monkeypatch.setattr(frames, "MOST_DECODED", 100)
     decoded = count_frames(monkeypatch)
     picture = read_picture_or_clip(tmp_path / "short.avi")
     assert len(decoded) <= 101 < MOST_DECODED
@@ -88,7 +89,7 @@ def test_a_file_that_hides_its_length_is_read_for_a_bounded_time(tmp_path, monke
 
 def test_a_short_clip_of_many_pixels_is_seen_by_seeking_too(tmp_path, monkeypatch):
     write_clip(tmp_path / "dense.mp4", ramp(150), gop=5)
-    monkeypatch.setattr(clips, "MOST_DECODED_PX", 50 * 32 * 32)
+    monkeypatch.setattr(video_files, "MOST_DECODED_PX", 50 * 32 * 32)
     decoded = count_frames(monkeypatch)
     picture = read_picture_or_clip(tmp_path / "dense.mp4")
     assert len(decoded) <= 50
@@ -98,14 +99,14 @@ def test_a_short_clip_of_many_pixels_is_seen_by_seeking_too(tmp_path, monkeypatc
 def count_frames(monkeypatch):
     """Return a list that grows with each frame that is decoded."""
     decoded = []
-    decode = clips._Video._decode
+    decode = video_files.Video._decode
 
     def counting(self, **how):
         for frame in decode(self, **how):
             decoded.append(frame[0])
             yield frame
 
-    monkeypatch.setattr(clips._Video, "_decode", counting)
+    monkeypatch.setattr(video_files.Video, "_decode", counting)
     return decoded
 
 
@@ -295,7 +296,7 @@ def test_a_disk_that_fails_is_no_damage_of_the_file(tmp_path, monkeypatch):
     def fail(self, n):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(clips._Limited, "read", fail)
+    monkeypatch.setattr(video_files._Limited, "read", fail)
     with pytest.raises(UnreadableImageError, match="cannot be opened") as error:
         read_picture_or_clip(tmp_path / "a.mp4")
     assert error.value.passing

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from fieldguide._files import open_without_waiting
-from fieldguide.collection.clips import N_FRAMES, Timed, make_clip, shrink_frame
+from fieldguide.collection.frames import N_FRAMES, Timed, make_clip, shrink_frame
 from fieldguide.collection.images import Picture
 from fieldguide.collection.taken import read_camera, read_taken
 from fieldguide.errors import UnreadableImageError

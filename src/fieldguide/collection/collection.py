@@ -9,7 +9,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,11 @@ from PIL import Image
 
 from fieldguide._check import check_choice, check_number
 from fieldguide._display import make_card
+from fieldguide.collection.arrays import check_attributes, check_texts, to_arrays
 from fieldguide.collection.bursts import find_bursts, join_burst
 from fieldguide.collection.captions import Caption, find_captions, join_captions, read_caption
-from fieldguide.collection.clips import (
-    Stretch,
-    choose_stretch,
-    digest_clip,
-    is_clip_name,
-    read_picture_or_clip,
-    read_stretch,
-    take_frames,
-    walk_array,
-)
+from fieldguide.collection.clips import is_clip_name, read_picture_or_clip, read_stretch
+from fieldguide.collection.digests import digest_clip, digest_of
 from fieldguide.collection.folder import (
     Sidecar,
     count_types,
@@ -37,6 +29,7 @@ from fieldguide.collection.folder import (
     list_files,
     read_sidecar,
 )
+from fieldguide.collection.frames import Stretch, choose_stretch, take_frames, walk_array
 from fieldguide.collection.images import (
     MAX_PIXELS,
     Picture,
@@ -296,7 +289,7 @@ class Collection:
             Of the clips.
         """
         check_number("Collection.from_arrays", "frames_per_s", frames_per_s, 1e-3, 1e6)
-        arrays = [_to_arrays(image, i) for i, image in enumerate(images)]
+        arrays = [to_arrays(image, i) for i, image in enumerate(images)]
         if not arrays:
             raise CollectionError("No images were given; give at least one.")
         kinds = [None if k is None else str(k) for k in labels] if labels is not None else None
@@ -312,8 +305,8 @@ class Collection:
             raise CollectionError("names must hold one different name for each image.")
         given = {"labels": kinds or (), "names": names, "attribute_names": attribute_names}
         for what, texts in {**given, "name": [name]}.items():
-            _check_texts(what, texts)
-        table = _check_attributes(attributes, attribute_names, len(arrays))
+            check_texts(what, texts)
+        table = check_attributes(attributes, attribute_names, len(arrays))
         order = sorted(range(len(arrays)), key=lambda i: names[i])
         items = tuple(
             Item(names[i], kinds[i] if kinds else None, stamp=digest_of(arrays[i].tobytes()))
@@ -451,86 +444,3 @@ def _read_captions(
     beside = find_captions(paths, others)
     said = {file: read_caption(root / file) for files in beside.values() for file in files}
     return join_captions(beside, said)
-
-
-def digest_of(data: bytes) -> str:
-    """Return the digest by which the content of an image is known.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-
-    Examples
-    --------
-    >>> digest_of(b"an image"), digest_of(b"an image") == digest_of(b"another")
-    ('0c47ee6af71cdbb87830dad4', False)
-    """
-    return blake2b(data, digest_size=12).hexdigest()
-
-
-def _to_arrays(image: Any, i: int) -> np.ndarray:
-    """Return an image as :func:`to_rgb_array` does, or all frames of a clip, (n, h, w, 3)."""
-    if isinstance(image, np.ndarray) and image.ndim == 4 and len(image):
-        return np.stack([to_rgb_array(frame, i) for frame in image])
-    return to_rgb_array(image, i)
-
-
-def to_rgb_array(image: Any, i: int = 0) -> np.ndarray:
-    """Return an array or Pillow image as a contiguous uint8 array of shape (h, w, 3).
-
-    ``i`` is its number, for the sentence of an error.
-
-    Examples
-    --------
-    >>> to_rgb_array(np.array([[0.0, 1.0]])).tolist()  # grey, in floats
-    [[[0, 0, 0], [255, 255, 255]]]
-    """
-    if isinstance(image, Image.Image):
-        image = np.asarray(image.convert("RGB"))
-    array = np.asarray(image)
-    if array.ndim == 2:
-        array = np.repeat(array[:, :, None], 3, axis=2)
-    if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
-        raise CollectionError(
-            f"Image {i} has shape {array.shape}; give (height, width) or (height, width, 3)."
-        )
-    if array.dtype != np.uint8:
-        if not np.issubdtype(array.dtype, np.floating):
-            raise CollectionError(f"Image {i} has type {array.dtype}; give uint8, or floats.")
-        if not np.isfinite(array).all() or array.min() < 0 or array.max() > 1:
-            raise CollectionError(f"Image {i} has values outside [0, 1]; scale it, or give uint8.")
-        array = np.rint(array * 255).astype(np.uint8)
-    if array.shape[2] == 4:
-        alpha = array[:, :, 3:].astype(np.float32) / 255
-        array = np.rint(array[:, :, :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
-    return np.ascontiguousarray(array)
-
-
-def _check_texts(what: str, texts: Iterable[Any]) -> None:
-    """Refuse a text that no file can hold."""
-    for text in texts:
-        is_held = text is None or (isinstance(text, str) and "\0" not in text)
-        if is_held and text is not None:
-            is_held = text.encode("utf-8", "replace").decode() == text  # no lone surrogate
-        if not is_held:
-            raise CollectionError(
-                f"{what} must be texts without zero bytes and lone surrogates; got {text!r:.80}."
-            )
-
-
-def _check_attributes(
-    attributes: np.ndarray | None, names: Sequence[str], n: int
-) -> np.ndarray | None:
-    if attributes is None:
-        return None
-    table = np.asarray(attributes, dtype=np.float32)
-    if table.shape != (n, len(names)):
-        raise CollectionError(
-            f"attributes has shape {table.shape}; {n} images and {len(names)} attribute_names "
-            f"ask for {(n, len(names))}."
-        )
-    known = table[np.isfinite(table)]
-    if np.isinf(table).any() or (known.size and (known.min() < 0 or known.max() > 1)):
-        raise CollectionError("attributes must lie in [0, 1], with NaN where unknown.")
-    return table

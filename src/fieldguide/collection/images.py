@@ -232,8 +232,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
             data = file.read(before.st_size + 1)
             after = os.fstat(file.fileno())
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UnreadableImageError(f"cannot be opened ({reason})", passing=True) from None
+        raise cannot_open(error) from None
     except ValueError as error:  # a path with a NUL in it
         raise UnreadableImageError(f"cannot be opened ({error})") from None
     except MemoryError:
@@ -241,6 +240,12 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
         raise UnreadableImageError("it changed while it was read", passing=True)
     return data
+
+
+def cannot_open(error: OSError) -> UnreadableImageError:
+    """Return what is said of a file that the system does not open or read."""
+    reason = (error.strerror or str(error)).lower()
+    return UnreadableImageError(f"cannot be opened ({reason})", passing=True)
 
 
 def out_of_memory() -> UnreadableImageError:

@@ -28,13 +28,9 @@ from fieldguide.collection.captions import (
     join_captions,
     parse_caption,
 )
-from fieldguide.collection.clips import (
-    Stretch,
-    is_clip_name,
-    read_picture_or_clip,
-    read_stretch,
-)
-from fieldguide.collection.collection import Collection, Item, digest_of
+from fieldguide.collection.clips import is_clip_name, read_picture_or_clip, read_stretch
+from fieldguide.collection.collection import Collection, Item
+from fieldguide.collection.digests import digest_of
 from fieldguide.collection.folder import (
     count_types,
     is_litter,
@@ -42,6 +38,7 @@ from fieldguide.collection.folder import (
     is_text,
     read_sidecar,
 )
+from fieldguide.collection.frames import Stretch
 from fieldguide.collection.images import MAX_FILE_BYTES, Picture, read_header
 from fieldguide.collection.layout import choose_kinds
 from fieldguide.collection.taken import Taken

@@ -31,7 +31,7 @@ from safetensors.numpy import load, save
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.collection.clips import STRETCH_S, Stretch, find_telling
+from fieldguide.collection.frames import STRETCH_S, Stretch, find_telling
 from fieldguide.errors import FieldguideWarning, GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens

@@ -9,9 +9,10 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fieldguide.collection.clips import digest_clip, find_container, is_clip_name
-from fieldguide.collection.collection import digest_of
+from fieldguide.collection.clips import is_clip_name
+from fieldguide.collection.digests import digest_clip, digest_of
 from fieldguide.collection.images import read_file
+from fieldguide.collection.video_files import find_container
 from fieldguide.errors import UnreadableImageError
 
 _VIDEOS = {"mov": "video/mp4", "avi": "video/x-msvideo", "matroska": "video/webm"}

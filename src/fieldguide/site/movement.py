@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fieldguide.collection.clips import STRETCH_PX
+from fieldguide.collection.frames import STRETCH_PX
 from fieldguide.guide.movement import Movement, MovingFrame
 from fieldguide.guide.views import Specimen
 from fieldguide.site.chapter_pages import Outline

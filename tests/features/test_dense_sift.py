@@ -8,6 +8,7 @@ from tests.features.contract import check_image_transformer, odd_images
 
 from fieldguide.datasets import load_specimens
 from fieldguide.errors import InvalidArgument
+from fieldguide.features._sift_loops import pool_cells, write_planes
 from fieldguide.features.dense_sift import (
     DIRECTIONS,
     DenseSIFT,
@@ -15,8 +16,6 @@ from fieldguide.features.dense_sift import (
     cell_taps,
     dense_sift,
     grid_centres,
-    pool_cells,
-    write_planes,
 )
 from fieldguide.features.transformer import to_grey
 

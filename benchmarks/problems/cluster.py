@@ -34,7 +34,7 @@ from fieldguide.features.network import Network
 from fieldguide.guide.journal import Journal
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import deal_batches, measure_batch
-from fieldguide.guide.rows import DescribeShard, describe_pictures
+from fieldguide.guide.row_measuring import DescribeShard, describe_pictures
 from fieldguide.guide.shards import MeasureShard, Shard
 from fieldguide.guide.shelf import Shelf
 

@@ -23,7 +23,8 @@ from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.edits.hand import Lesson
 from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
-from fieldguide.guide.rows import SAID, count_columns, open_rows, open_stack
+from fieldguide.guide.row_measuring import SAID
+from fieldguide.guide.rows import count_columns, open_rows, open_stack
 from fieldguide.guide.teaching import TaughtWord, learn_word
 from fieldguide.guide.words import open_texts, open_words
 

@@ -11,13 +11,11 @@ too few specimens of the sample rightly, they are tried too, and taken when clea
 
 What was learnt (words, landmarks, what subjects look like) is kept with the guide as a stack. Rows
 go through the journal, so that a build can be interrupted, and rows of unchanged images are taken
-from the earlier guide.
+from the earlier guide (:mod:`fieldguide.guide.row_measuring`).
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,33 +25,26 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.collection import Collection, Picture
-from fieldguide.errors import GuideError, TooFewWindows, UnreadableImageError
-from fieldguide.features import (
-    MAP_SIZE,
-    SUBJECT_NAMES,
-    SURROUNDING_NAMES,
-    FeatureStack,
-    Looks,
-    map_subject,
-    pool_logarithms,
-    pool_rows,
-    pool_scores,
-    say_of_both,
-    score_subject,
-    see_subject,
-)
-from fieldguide.features.network import Network, join_names
+from fieldguide.errors import GuideError, TooFewWindows
+from fieldguide.features import FeatureStack
+from fieldguide.features.network import join_names
 from fieldguide.features.stack import DEEP, LOOKS, N_FOR_SUBJECT, QUARTERS, split_parts
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
 from fieldguide.guide.earlier import Earlier
-from fieldguide.guide.journal import Kept, pack_row, unpack_row
-from fieldguide.guide.lens import Lens
+from fieldguide.guide.journal import Kept, unpack_row
 from fieldguide.guide.matrix import MatrixWriter
-from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
+from fieldguide.guide.row_measuring import (
+    KEPT,
+    SAID,
+    VanishedError,
+    decode_item,
+    list_kept,
+    measure_rows,
+    name_entry,
+    split_row,
+)
 from fieldguide.guide.row_weights import choose_weight, draw_labelled, reweigh
-from fieldguide.guide.shards import Shard, find_workers, send_out
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.workspace import Workspace
@@ -64,10 +55,6 @@ AUTO = "auto"
 TRIED = ("words+hog+color", "deep+words+hog+color")
 GOOD = 0.9  # held-out accuracy of the looks, from which no classical descriptors are tried
 BETTER = 0.02  # by which those must beat them, or by two standard errors if that is more
-# Numbers that are kept of a subject: its box and how sure it is, the words of what is seen of it,
-# and its map; besides, in `SAID`, what the network says of the picture by both looks.
-KEPT = {"subjects": 5, "seen": len(SUBJECT_NAMES) + len(SURROUNDING_NAMES), "maps": MAP_SIZE}
-SAID = "said"
 _KINDS_TRIED, _PER_KIND_TRIED, _LEAST_PER_KIND = 25, 16, 4
 _SMALL_PX = 512
 _COST = 4  # what both looks cost, in units of the first: cells of the network that are computed
@@ -93,10 +80,6 @@ class Rows(NamedTuple):
         if self.stack is None:
             return []
         return ["rows", *(n for n in (*KEPT, SAID) if getattr(self, n) is not None)]
-
-
-class VanishedError(Exception):
-    """An image that was measured can no longer be read: (path, reason)."""
 
 
 def build(work: Workspace) -> None:
@@ -142,7 +125,7 @@ def gather_rows(work: Workspace) -> Rows:
     if stack is None:
         return Rows(normalise_rows(table.features["embedding"]), parts, why, None)
     earlier = Earlier(None, {}) if known is None else work.earlier  # rows of another stack
-    kept, sizes = _keep_rows(work, stack), _list_kept(table, stack)
+    kept, sizes = _keep_rows(work, stack), list_kept(table, stack)
     measure_rows(work, stack, kept, earlier, range(len(table.records)))
     before = stack.quarters_weight
     if known is None and QUARTERS in split_parts(parts):
@@ -150,11 +133,11 @@ def gather_rows(work: Workspace) -> Rows:
     save_stack(stack, work.draft)
     writers: dict[str, MatrixWriter] = {}
     for record in table.records:
-        data = kept.get(_file(record))
+        data = kept.get(name_entry(record))
         if data is None:
-            found = {name: earlier.feature(name, _file(record)) for name in ("rows", *sizes)}
+            found = {name: earlier.feature(name, name_entry(record)) for name in ("rows", *sizes)}
         else:
-            own = _split_row(unpack_row(data), sizes)
+            own = split_row(unpack_row(data), sizes)
             found = {**own, "rows": _reweigh(own["rows"], stack, before)}
         for name, part in found.items():
             assert part is not None
@@ -192,9 +175,9 @@ def choose_parts(work: Workspace) -> tuple[str, str, FeatureStack | None]:
         stack = _learn_stack(LOOKS, work)
         kept = _keep_rows(work, stack)
         measure_rows(work, stack, kept, Earlier(None, {}), sample.tolist())
-        files_of = [_file(table.records[i]) for i in sample]
-        packed, sizes = [unpack_row(kept[file]) for file in files_of], _list_kept(table, stack)
-        X = np.stack([_split_row(row, sizes)["rows"] for row in packed])
+        files_of = [name_entry(table.records[i]) for i in sample]
+        packed, sizes = [unpack_row(kept[file]) for file in files_of], list_kept(table, stack)
+        X = np.stack([split_row(row, sizes)["rows"] for row in packed])
         looks = _judge(X, y)
         cost = _COST if work.network.map_px is None else _COST_OF_ONE_SIZE
         sentence += f", both looks, which take the network {cost} times the work, {looks:.0%}"
@@ -226,9 +209,9 @@ def _weigh_quarters(work: Workspace, stack: FeatureStack, kept: Kept) -> str:
     if len(np.unique(y)) < 2:
         return ""
     work.progress("choosing features", 0, 1)
-    sizes = _list_kept(table, stack)
-    packed = (unpack_row(kept[_file(table.records[i])]) for i in drawn)
-    X = np.stack([_split_row(row, sizes)["rows"] for row in packed])
+    sizes = list_kept(table, stack)
+    packed = (unpack_row(kept[name_entry(table.records[i])]) for i in drawn)
+    X = np.stack([split_row(row, sizes)["rows"] for row in packed])
     part, before = stack.split_columns(X.shape[1])[QUARTERS], stack.quarters_weight
     with threadpool_limits(1, "blas"):
         weight = choose_weight(X, part, before, y, seed=work.seed)
@@ -243,119 +226,6 @@ def _reweigh(row: np.ndarray, stack: FeatureStack, before: float) -> np.ndarray:
     part = stack.split_columns(len(row))[QUARTERS]
     reweighed: np.ndarray = reweigh(row[None], part, before, stack.quarters_weight)[0]
     return reweighed
-
-
-def measure_rows(
-    work: Workspace, stack: FeatureStack, kept: Kept, earlier: Earlier, ids: Sequence[int]
-) -> None:
-    """Describe those specimens that are neither kept in the journal nor in the earlier guide."""
-    table: Table = work.built[specimens.NAME]
-    sizes = _list_kept(table, stack)
-    done, needed = set(kept), ("rows", *sizes)
-    logits = table.features.get("logits")
-    todo = [
-        int(i)
-        for i in ids
-        if _file(table.records[i]) not in done
-        and any(earlier.feature(name, _file(table.records[i])) is None for name in needed)
-    ]
-    n, n_done = len(ids), len(ids) - len(todo)
-    size = max(BATCH_SIZE, work.network.n_at_once)
-    batches = [todo[i : i + size] for i in range(0, len(todo), size)]
-
-    def known(batch: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
-        embedding = np.asarray(table.features["embedding"][batch])
-        return embedding, None if logits is None else np.asarray(logits[batch])
-
-    def describe(batch: list[int]) -> list[bytes]:
-        pictures = [_decode(work.collection, table.item_rows[i]) for i in batch]
-        return describe_pictures(stack, sizes, pictures, *known(batch), work.network)
-
-    def pack(batch: list[int]) -> Shard:
-        return Shard(work.collection.part([table.item_rows[i] for i in batch]), *known(batch))
-
-    step = "looking closer" if stack.finder_ is not None else "describing images"
-    work.progress(step, n_done, n)
-    # Another number of threads may sum in another order.
-    with threadpool_limits(1, "blas"):
-        workers = find_workers(work, len(todo))
-        if workers is not None:
-            shards = [partial(pack, batch) for batch in batches]
-            described = send_out(workers, DescribeShard(work.lens, stack, sizes), shards)
-        else:
-            described = enumerate(map_in_order(describe, batches, n_jobs=work.n_jobs))
-        for place, rows in described:
-            names = [_file(table.records[i]) for i in batches[place]]
-            kept.write(zip(names, rows, strict=True))
-            n_done += len(rows)
-            work.progress(step, n_done, n)
-
-
-@dataclass(frozen=True)
-class DescribeShard:
-    """Describes the images of a shard; returns what the journal keeps of each."""
-
-    lens: Lens
-    stack: FeatureStack
-    sizes: dict[str, int]
-
-    def __call__(self, shard: Shard) -> list[bytes]:
-        """Do it."""
-        assert shard.embedding is not None
-        pictures = [_decode(shard.images, i) for i in range(len(shard.images))]
-        network = self.lens.open()
-        return describe_pictures(
-            self.stack, self.sizes, pictures, shard.embedding, shard.logits, network
-        )
-
-
-def describe_pictures(
-    stack: FeatureStack,
-    sizes: dict[str, int],
-    pictures: Sequence[Picture],
-    embedding: np.ndarray,
-    logits: np.ndarray | None,
-    network: Network,
-) -> list[bytes]:
-    """Return what the journal keeps of each picture or clip: its row, what a second look finds.
-
-    ``sizes`` are the columns of each part of that; ``embedding`` and ``logits`` are of the first
-    look.
-    """
-
-    def describe(images: Sequence[Image.Image], of: list[int]) -> np.ndarray:
-        first = None if logits is None else logits[of]
-        return _describe_images(stack, images, embedding[of], first, network)
-
-    found: dict[int, np.ndarray] = {}
-    for k, picture in enumerate(pictures):
-        if picture.clip is not None:
-            frames = describe(picture.images, [k] * len(picture.images))
-            found[k] = _pool_frames(frames, sizes, picture.telling)
-    still = [k for k in range(len(pictures)) if k not in found]
-    if still:
-        rows = describe([pictures[k].image for k in still], still)
-        found |= dict(zip(still, rows, strict=True))
-    return [pack_row(found[k]) for k in range(len(pictures))]
-
-
-def _describe_images(
-    stack: FeatureStack,
-    images: Sequence[Image.Image],
-    embedding: np.ndarray,
-    logits: np.ndarray | None,
-    network: Network,
-) -> np.ndarray:
-    """Return a row of all that is kept of each image."""
-    looks = stack.look_closer_all(images, network)
-    found = [stack.describe(images, embedding, looks)]
-    if looks:
-        subjects = (_list_found(*each) for each in zip(images, looks, strict=True))
-        found.append(np.stack(list(subjects)))
-    if looks and logits is not None:
-        both = (say_of_both(*each, network) for each in zip(logits, looks, strict=True))
-        found.append(np.stack(list(both)))
-    return np.concatenate(found, axis=1)
 
 
 def save_stack(stack: FeatureStack, draft: files.NewFiles) -> None:
@@ -438,51 +308,8 @@ def _keep_rows(work: Workspace, stack: FeatureStack) -> Kept:
     return work.journal.kept(f"rows {digest.hexdigest()}")
 
 
-def _list_kept(table: Table, stack: FeatureStack) -> dict[str, int]:
-    """Return how many numbers are kept of a picture besides its row, by the names of matrices."""
-    if stack.finder_ is None:
-        return {}
-    logits = table.features.get("logits")
-    return KEPT if logits is None else KEPT | {SAID: logits.shape[1]}
-
-
-def _list_found(image: Image.Image, looks: Looks) -> np.ndarray:
-    """Return the subject that the second look found, and what is seen of it."""
-    found = np.array([*looks.subject.box, looks.subject.confidence], dtype=np.float32)
-    seen = see_subject(np.asarray(image), looks.subject)
-    return np.concatenate([found, score_subject(seen), map_subject(seen)])
-
-
-def _split_row(packed: np.ndarray, sizes: dict[str, int]) -> dict[str, np.ndarray]:
-    """Return what is kept of a picture by the names of feature matrices."""
-    n_columns = len(packed) - sum(sizes.values())
-    parts = np.split(packed, np.cumsum([n_columns, *sizes.values()])[:-1])
-    return dict(zip(("rows", *sizes), parts, strict=True))
-
-
-def _pool_frames(frames: np.ndarray, sizes: dict[str, int], telling: int) -> np.ndarray:
-    """Return what is kept of a clip, from what is of each of its frames, a row each."""
-    parts = [_split_row(frame, sizes) for frame in frames]
-    pooled = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-    pools = {"rows": pool_rows, "seen": pool_scores, SAID: pool_logarithms}
-    return np.concatenate(
-        [pools[name](each) if name in pools else each[telling] for name, each in pooled.items()]
-    )
-
-
-def _file(record: Measured) -> str:
-    return f"{record.path}\0{record.stamp}"
-
-
 def _read(work: Workspace, i: int) -> Image.Image:
-    return _decode(work.collection, work.built[specimens.NAME].item_rows[i]).image
-
-
-def _decode(collection: Collection, i: int) -> Picture:
-    try:
-        return collection.picture(i, at_least_px=LARGE_PX)[0]
-    except UnreadableImageError as error:
-        raise VanishedError(collection.items[i].path, str(error)) from None
+    return decode_item(work.collection, work.built[specimens.NAME].item_rows[i]).image
 
 
 def _learn_stack(parts: str, work: Workspace) -> FeatureStack:

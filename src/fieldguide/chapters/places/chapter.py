@@ -28,7 +28,8 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide._saving import Estimator, OrNone, pack, unpack
 from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
-from fieldguide.chapters.places.records import Located, PartOfMargin, Place
+from fieldguide.chapters.places.records import Located
+from fieldguide.chapters.places.stored import read_record, to_record
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError, UnreadableImageError
 from fieldguide.features import (
@@ -51,7 +52,7 @@ from fieldguide.guide.rows import Rows
 from fieldguide.guide.shards import Shard, find_workers, send_out
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.summaries import normalise_rows
-from fieldguide.guide.views import FoundSubject, Kind
+from fieldguide.guide.views import Kind
 from fieldguide.guide.workspace import Workspace
 from fieldguide.identify import Contrast, contrast_classes, contrast_others
 
@@ -63,7 +64,6 @@ STEP = "finding what decides"
 SHARE, LEAST, MOST = 0.15, 160, 2400  # of the collection that is looked at
 LEAST_OF_KIND, MOST_OF_KIND = 3, 6
 _FINDER = OrNone(Estimator(SubjectFinder))
-_UNIT = 1000  # outlines are stored in thousandths of width and height
 
 
 class Seen(NamedTuple):
@@ -214,7 +214,7 @@ def find_missing(
         n_done += 1
         work.progress(STEP, n_done, len(todo))
     said = {records[i].digest: json.loads(kept[records[i].digest]) for _, i in todo}
-    return {digest: tuple(map(_read_record, each)) for digest, each in said.items() if each}
+    return {digest: tuple(map(read_record, each)) for digest, each in said.items() if each}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,7 +351,7 @@ def save_places(model: PlaceModel, draft: files.NewFiles, inputs: str) -> None:
         "version": VERSION,
         "inputs": inputs,
         "pictures": {
-            digest: [_to_record(each) for each in found]
+            digest: [to_record(each) for each in found]
             for digest, found in model.of_picture.items()
         },
     }
@@ -422,86 +422,14 @@ def _keep_earlier(earlier: Path, draft: files.NewFiles, inputs: str) -> bool:
 
 
 def _to_bytes(found: Sequence[Located]) -> bytes:
-    return json.dumps([_to_record(each) for each in found]).encode()
-
-
-def _to_record(found: Located) -> dict[str, Any]:
-    subject = found.subject
-    return {
-        "kind": found.kind,
-        "against": found.against,
-        "score": found.score,
-        "share": found.share,
-        "parts": [[part.part, round(part.value, 6), part.is_placed] for part in found.parts],
-        "subject": subject
-        and {
-            "box": " ".join(map(str, subject.box)),
-            "confidence": subject.confidence,
-            "n_pieces": subject.n_pieces,
-        },
-        "places": [
-            {
-                "box": " ".join(map(str, place.box)),
-                "outline": [
-                    " ".join(f"{round(x * _UNIT)},{round(y * _UNIT)}" for x, y in ring)
-                    for ring in place.outline
-                ],
-                "score": place.score,
-            }
-            for place in found.places
-        ],
-    }
+    return json.dumps([to_record(each) for each in found]).encode()
 
 
 def _from_state(arrays: Mapping[str, np.ndarray], settings: dict[str, Any]) -> PlaceModel:
     finder = unpack(_FINDER, dict(arrays), settings["finder"], "places")
     pictures = {
         # Guides of earlier versions have one record of a picture.
-        str(digest): tuple(map(_read_record, [found] if isinstance(found, dict) else found))
+        str(digest): tuple(map(read_record, [found] if isinstance(found, dict) else found))
         for digest, found in settings["pictures"].items()
     }
     return PlaceModel(finder, pictures)
-
-
-def _read_record(record: dict[str, Any]) -> Located:
-    places = tuple(
-        Place(
-            _read_box(place["box"]),
-            tuple(_read_ring(ring) for ring in place["outline"]),
-            float(place["score"]),
-        )
-        for place in record["places"]
-    )
-    parts = tuple(
-        PartOfMargin(str(part), float(value), bool(is_placed))
-        for part, value, is_placed in record["parts"]
-    )
-    said, subject = record["subject"], None
-    if said is not None:
-        box, sure = _read_box(said["box"]), _share(float(said["confidence"]))
-        subject = FoundSubject(box, sure, int(said["n_pieces"]))
-    return Located(
-        str(record["kind"]),
-        None if record["against"] is None else str(record["against"]),
-        float(record["score"]),
-        _share(float(record["share"])),
-        places,
-        parts,
-        subject,
-    )
-
-
-def _read_box(text: str) -> tuple[float, float, float, float]:
-    x0, y0, x1, y1 = (_share(float(part)) for part in text.split())
-    return x0, y0, x1, y1
-
-
-def _read_ring(text: str) -> tuple[tuple[float, float], ...]:
-    pairs = (point.split(",") for point in text.split())
-    return tuple((_share(int(x) / _UNIT), _share(int(y) / _UNIT)) for x, y in pairs)
-
-
-def _share(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{value} is no share of a picture")
-    return value

@@ -16,8 +16,8 @@ from fieldguide.identify import AttentionTreeClassifier, OneVsAllClassifier
 from fieldguide.identify.attention_growing import (
     PRUNED,
     grow_attention_tree,
-    prune_attention_tree,
 )
+from fieldguide.identify.attention_pruning import prune_attention_tree
 from fieldguide.identify.binning import bin_features
 from fieldguide.identify.boosting import boost, gather, probability, split_classes
 from fieldguide.identify.node_judging import choose_support, elimination_cost, judge_split

@@ -29,9 +29,9 @@ from fieldguide.identify.attention_growing import (
     CAPPED,
     AttentionTree,
     grow_attention_tree,
-    prune_attention_tree,
     split_once,
 )
+from fieldguide.identify.attention_pruning import prune_attention_tree
 from fieldguide.identify.binning import Binned, bin_features
 from fieldguide.identify.bipartition import bipartition, likeness
 from fieldguide.identify.node_judging import choose_support, judge_split

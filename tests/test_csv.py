@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldguide._csv import defuse_cell, has_columns, restore_cell, table_text, write_table
@@ -33,6 +33,8 @@ def test_what_is_no_formula_stays(value):
 
 
 @given(st.lists(st.lists(st.text(st.characters(codec="utf-8")), min_size=2, max_size=2)))
+@example([["", "\r"]])
+@example([["robin\r=1+1", "a\r\nb"]])
 def test_a_table_comes_back(rows):
     written = io.StringIO(table_text(["one", "two"], rows), newline="")
     read = [[restore_cell(cell) for cell in row] for row in csv.reader(written)]

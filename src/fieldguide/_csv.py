@@ -6,10 +6,10 @@ it away again. Numbers stay as they are.
 """
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fieldguide._files import write_text
@@ -43,11 +43,12 @@ def restore_cell(text: str) -> str:
 
 def table_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return a table as CSV; None is an empty cell."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    lines: list[str] = []
+    # Python before 3.13 quotes a line break in a cell only if lines end in it: here, in both kinds.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows([defuse_cell(value) for value in row] for row in rows)
-    return out.getvalue()
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -2,7 +2,6 @@
 
 import builtins
 import struct
-import time
 
 import av
 import numpy as np
@@ -60,12 +59,10 @@ def test_ten_hours_cost_no_more_than_a_minute(tmp_path, monkeypatch):
     n = 600
     write_clip(tmp_path / "night.mkv", ramp(n), times=[600 * t for t in range(n)], gop=1)
     decoded = count_frames(monkeypatch)
-    start = time.perf_counter()
     picture = read_picture_or_clip(tmp_path / "night.mkv")
     assert picture.clip.seconds > 35_000
     assert len(picture.images) == N_FRAMES
     assert len(decoded) <= N_FRAMES * 2
-    assert time.perf_counter() - start < 5
 
 
 def test_a_clip_of_one_key_frame_is_bounded_too(tmp_path, monkeypatch):
@@ -276,9 +273,11 @@ def test_the_digest_of_a_large_file_reads_a_few_pieces(tmp_path):
     path = tmp_path / "large.mp4"
     with open(path, "wb") as file:
         file.truncate(5 * 2**30)  # holes take no room
-    start = time.perf_counter()
     before = digest_clip(path)
-    assert time.perf_counter() - start < 2
+    with open(path, "r+b") as file:
+        file.seek(2**20)  # between the first piece and the second
+        file.write(b"x")
+    assert digest_clip(path) == before
     with open(path, "r+b") as file:
         file.seek(-1, 2)
         file.write(b"x")

@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 from scipy.optimize import minimize
 
+ROUNDING = 1e-12  # of a weight
+
 
 def value(F, t, w):
     return float(np.sum((F @ w - t) ** 2))
@@ -52,12 +54,12 @@ def measure_violation(F, t, k, w):
     """Return how far w is from feasible, and from the conditions of Karush, Kuhn and Tucker.
 
     The second is the largest gain per unit of weight moved from a feature that has some to one
-    that has room.
+    that has room; less than ROUNDING is no weight and no room.
     """
     cap = 1.0 / k
     infeasible = max(abs(w.sum() - 1), -w.min(), w.max() - cap)
     gradient = 2 * F.T @ (F @ w - t)
-    can_fall, can_rise = gradient[w > 0], gradient[w < cap]
+    can_fall, can_rise = gradient[w > ROUNDING], gradient[w < cap - ROUNDING]
     if not len(can_rise):
         return infeasible, 0.0
     return infeasible, float(can_fall.max() - can_rise.min())

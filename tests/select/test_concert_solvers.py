@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.reference.convex_concert import (
     measure_violation,
@@ -30,6 +30,7 @@ def as_gram(F, t, **settings):
 
 @settings(max_examples=200)
 @given(concert_problems())
+@example((np.array([[0.6, 0.3, 0.04, 0.02]]), np.zeros(1), np.nextafter(4, 0)))
 def test_the_value_is_that_of_the_best_face(problem):
     F, t, k = problem
     best = solve_by_faces(F, t, k)

@@ -322,6 +322,14 @@ def test_the_demonstration_does_not_replace_a_guide(images, tmp_path):
     assert finished_demo(tmp_path / "nothing") is None
 
 
+def test_the_demonstration_is_of_all_code_that_draws_and_builds_it():
+    from fieldguide.guide.demo import list_code
+
+    code = {"/".join(path.parts[-2:]) for path in list_code()}
+    assert {"specimens/songbirds.py", "svm/smo.py", "edits/hand.py", "fieldguide/_jit.py"} <= code
+    assert not code & {"site/server.py", "cli/build.py", "terminal/reporter.py"}
+
+
 def test_arrays_have_no_folder_to_be_inside(blobs, tmp_path):
     collection = Collection.from_arrays(np.stack(blobs[0][:4]))
     assert Guide.build(collection, tmp_path / "guide", **QUICK).n_specimens == 4

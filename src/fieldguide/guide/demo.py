@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from hashlib import blake2b
-from importlib.resources import files
 from pathlib import Path
 
-from fieldguide.chapters import OPTIONAL
+import fieldguide
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
 from fieldguide.guide.build import build_guide
@@ -13,10 +12,8 @@ from fieldguide.guide.folder import read_info
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.workspace import Settings
 
-PACKAGES = (
-    *("collection", "datasets", "video", "guide", "features"),
-    *("describe", "identify", "select", "locate"),
-)
+# Packages that show a guide, and have no part in what it is.
+SHOWING = ("cli", "exports", "site", "terminal")
 N_PER_KIND = 24
 SIZE_PX = 320
 N_CLIPS = 16  # of each action
@@ -97,9 +94,16 @@ def _recipe(clips: bool) -> str:
     """Return a digest of the code that draws the collection and builds its guide."""
     drawn = (N_CLIPS, CLIP_FRAMES, FRAMES_PER_S, CLIP_PX) if clips else (N_PER_KIND, SIZE_PX)
     digest = blake2b(" ".join(map(str, drawn)).encode(), digest_size=16)
-    for package in (*PACKAGES, *(f"chapters/{name}" for name in OPTIONAL)):
-        folder = files("fieldguide") / package
-        for file in sorted(folder.iterdir(), key=lambda f: f.name):
-            if file.name.endswith((".py", ".tsv")):
-                digest.update(file.read_bytes())
+    for file in list_code():
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def list_code() -> list[Path]:
+    """Return the code and tables that draw a collection and build its guide."""
+    root = Path(fieldguide.__file__).parent
+    return [
+        path
+        for path in sorted(root.rglob("*"))
+        if path.suffix in (".py", ".tsv") and path.relative_to(root).parts[0] not in SHOWING
+    ]

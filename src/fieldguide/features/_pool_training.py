@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from fieldguide._parallel import map_in_order
 from fieldguide._random import deal_folds, spawn_generators
-from fieldguide.features.codebook import assign_rows, find_middles
+from fieldguide.features.codebook import assign_rows, move_middles
 from fieldguide.features.components import find_components
 from fieldguide.features.hog import hog
 from fieldguide.features.network import SIX, Box, Network
@@ -180,7 +180,11 @@ def cluster_rows(X: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np
     X = np.asarray(X, dtype=np.float64)
     best, least = np.zeros(len(X), dtype=np.int64), np.inf
     for _ in range(_N_STARTS):
-        label, inertia = _move_centres(X, _spread_centres(X, min(n_clusters, len(X)), rng))
+        start = _spread_middles(X, min(n_clusters, len(X)), rng)
+        # A middle that has lost all its rows is not missed: another start may use it better.
+        middles = move_middles(X, start, _MAX_ROUNDS, keep_all=False)
+        label = assign_rows(X, middles)[0]
+        inertia = float(_square_distances(X, middles[label]).sum())
         if inertia < least:
             best, least = label, inertia
     sizes = np.bincount(best)
@@ -229,27 +233,14 @@ def _train_cluster(
     return whole.w, whole.b, fit_maps(margins[:, None], weight)
 
 
-def _spread_centres(X: np.ndarray, n_centres: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows as first centres, each with odds of its squared distance to those drawn before."""
+def _spread_middles(X: np.ndarray, n_middles: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows as first middles, each with odds of its squared distance to those drawn before."""
     chosen = [int(rng.integers(len(X)))]
     nearest = _square_distances(X, X[chosen[0]])
-    while len(chosen) < n_centres and nearest.sum() > 0:
+    while len(chosen) < n_middles and nearest.sum() > 0:
         chosen.append(int(rng.choice(len(X), p=nearest / nearest.sum())))
         np.minimum(nearest, _square_distances(X, X[chosen[-1]]), out=nearest)
     return X[chosen]
-
-
-def _move_centres(X: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the labels that Lloyd's rounds reach, without gaps, and their sum of squares."""
-    label = np.full(len(X), -1)
-    for _ in range(_MAX_ROUNDS):
-        # A centre that has lost all its rows is not missed: another start may use it better.
-        closest = np.unique(assign_rows(X, centres)[0], return_inverse=True)[1]
-        if (closest == label).all():
-            break
-        label = closest
-        centres = find_middles(X, label, label.max() + 1)[1]
-    return label, float(_square_distances(X, centres[label]).sum())
 
 
 def _square_distances(X: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -59,14 +59,34 @@ def cluster_rows(
     A middle that no row is nearest to moves to a row that is far from its own. Distances are
     found in threads, sums taken in order, so ``n_jobs`` does not change the answer.
     """
-    middles = X[np.sort(rng.choice(len(X), k, replace=False))].copy()
+    middles = X[np.sort(rng.choice(len(X), k, replace=False))]
+    return move_middles(X, middles, n_iter, n_jobs=n_jobs)
+
+
+def move_middles(
+    X: np.ndarray,
+    middles: np.ndarray,
+    n_iter: int,
+    *,
+    keep_all: bool = True,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Return where ``middles`` are after ``n_iter`` of Lloyd's rounds, or where they stand still.
+
+    A middle without rows moves to a row that is far from its own or, unless all are kept, is left
+    out.
+    """
     for _ in range(n_iter):
         word, distance = assign_rows(X, middles, n_jobs)
-        is_used, means = find_middles(X, word, k)
-        middles[is_used] = means
-        n_empty = k - int(is_used.sum())
-        if n_empty:
-            middles[~is_used] = X[np.argsort(-distance, kind="stable")[:n_empty]]
+        is_used, moved = find_middles(X, word, len(middles))
+        if keep_all:
+            means, moved = moved, np.empty_like(middles)
+            moved[is_used] = means
+            if n_empty := len(middles) - len(means):
+                moved[~is_used] = X[np.argsort(-distance, kind="stable")[:n_empty]]
+        if np.array_equal(moved, middles):
+            break
+        middles = moved
     return middles
 
 

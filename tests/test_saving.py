@@ -606,3 +606,12 @@ def test_a_field_too_many_or_too_few_is_of_another_version():
             OtherFormError, match="another version saved it, or the file is damaged"
         ):
             RelaxedHierarchyClassifier.from_state(arrays, record)
+
+
+@pytest.mark.parametrize(("name", "gone"), [("attention", "link_scale"), ("cut", "max_rows")])
+def test_a_parameter_that_is_gone_is_passed_over(name, gone):
+    model = fit(name)
+    arrays, record = through_bytes(model.to_state())
+    record["model"]["parameters"][gone] = 7
+    again = type(model).from_state(arrays, record)
+    assert same(again.get_params(deep=False), model.get_params(deep=False))

@@ -107,8 +107,8 @@ def test_bad_arguments_are_one_sentence():
         {"method": "watershed"},
         {"n_regions": 0},
         {"n_regions": 2.5},
-        {"compactness": -1},
-        {"min_area": 2},
+        {"scale": -1},
+        {"smoothing_px": -1},
     ):
         with pytest.raises(InvalidArgument, match="of superpixels must be"):
             superpixels(picture, **arguments)

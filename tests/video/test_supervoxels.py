@@ -139,7 +139,7 @@ def test_bad_input_is_one_sentence():
     for arguments, message in (
         ({"method": "watershed"}, "method of supervoxels must be one of"),
         ({"n_regions": 0}, "n_regions of supervoxels"),
-        ({"frame_px": 0}, "frame_px of supervoxels"),
+        ({"flow_weight": -1}, "flow_weight of supervoxels"),
         ({"flow": np.zeros((2, 2, 2, 2))}, "find it by optical_flow"),
     ):
         with pytest.raises(FieldguideError, match=message):

@@ -33,6 +33,8 @@ class Saved:
         Parameters that are sizes of fitted arrays.
     _newer : tuple of parameters
         Parameters that files of earlier versions lack, and that then have their defaults.
+    _gone : tuple of parameters
+        Parameters that files of earlier versions may have, and that no longer exist.
     _parameters : dict of parameter to Field
         Parameters that are no plain values.
     """
@@ -41,6 +43,7 @@ class Saved:
     _unsaved: ClassVar[tuple[str, ...]] = ()
     _sizes: ClassVar[tuple[str, ...]] = ()
     _newer: ClassVar[tuple[str, ...]] = ()
+    _gone: ClassVar[tuple[str, ...]] = ()
     _parameters: ClassVar[dict[str, Field]] = {}
 
     def to_state(self) -> State:
@@ -106,7 +109,8 @@ class Estimator(Field):
         newer = names & set(kind._newer)
         given = record["parameters"]
         if isinstance(given, dict):
-            given = kind._update_parameters(dict(given))
+            kept = {key: part for key, part in given.items() if key not in kind._gone}
+            given = kind._update_parameters(kept)
         given = inside.keys(given, path, names - newer, newer)
         values = {
             key: kind._parameters.get(key, _PLAIN).read(part, join(path, key), inside)

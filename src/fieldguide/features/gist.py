@@ -32,6 +32,7 @@ from fieldguide.features.transformer import Column, ImageTransformer, to_grey
 HIGHEST_FREQUENCY = 0.3  # cycles per pixel
 SCALE_RATIO = 1.85
 NEGLIGIBLE = 0.02
+EVEN_CYCLES = 4  # per picture, at which the window of the local contrast falls to one half
 SIDE_STEP_PX = 32  # margins and parts of the spectrum are whole numbers of pixels
 
 
@@ -122,10 +123,10 @@ class Band(NamedTuple):
     values: np.ndarray  # the same, complex64
 
 
-def even_out(grey: np.ndarray, cycles: float = 4.0) -> np.ndarray:
+def even_out(grey: np.ndarray) -> np.ndarray:
     """Return a square picture (n, n) with values 0 to 255 with its local contrast evened out."""
     n = len(grey)
-    window = _window(n, cycles)
+    window = _window(n)
     log = np.log1p(grey)
     centred = log - fft.irfft2(fft.rfft2(log, workers=1) * window, s=(n, n), workers=1)
     variance = fft.irfft2(fft.rfft2(centred * centred, workers=1) * window, s=(n, n), workers=1)
@@ -206,8 +207,8 @@ def _pool_matrix(n: int, n_cells: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def _window(n: int, cycles: float) -> np.ndarray:
-    """Return a Gaussian in the half spectrum (n, n//2 + 1) that is ½ at ``cycles`` per picture."""
+def _window(n: int) -> np.ndarray:
+    """Return a Gaussian in the half spectrum (n, n//2 + 1) that is ½ at EVEN_CYCLES."""
     y, x = np.meshgrid(fft.fftfreq(n, 1 / n), fft.rfftfreq(n, 1 / n), indexing="ij")
-    window: np.ndarray = (0.5 ** ((x * x + y * y) / cycles**2)).astype(np.float32)
+    window: np.ndarray = (0.5 ** ((x * x + y * y) / EVEN_CYCLES**2)).astype(np.float32)
     return window

@@ -184,12 +184,7 @@ class AttentionTreeClassifier(TeachableKey):
         ),
     }
     _newer: ClassVar[tuple[str, ...]] = ("loss", "max_kept", "max_columns", "node_classifier")
-
-    @classmethod
-    def _update_parameters(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Leave out ``link_scale``, which only mattered to the growing."""
-        given.pop("link_scale", None)
-        return super()._update_parameters(given)
+    _gone: ClassVar[tuple[str, ...]] = ("link_scale",)
 
     def _check_own(self) -> None:
         owner = type(self).__name__

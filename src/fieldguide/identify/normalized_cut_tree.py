@@ -9,7 +9,7 @@ Reference: M. Marszałek, C. Schmid, "Constructing category hierarchies for visu
 ECCV (2008).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from fieldguide.identify.search_strategies import Search
 from fieldguide.identify.tree_key import TreeKey
 from fieldguide.svm import Problems
 
+_MAX_ROWS = 1000  # cut in two at a node; where there are more, as many are drawn from each class
+
 
 class NormalizedCutTreeClassifier(TreeKey):
     """A graph whose nodes cut the rows in two, by how alike they are.
@@ -30,9 +32,6 @@ class NormalizedCutTreeClassifier(TreeKey):
     alpha : float
         In (0, 1]: twice the share of a class's rows that may land on the other side before the
         class goes both ways. At 1 no class goes both ways; the smaller it is, the more do.
-    max_rows : int
-        Largest number of rows that are cut in two at a node. Where there are more, as many are
-        drawn from each class.
     max_nodes : int
         The most nodes, unless the classes need more. Where classes that go both ways would take
         the graph beyond, none does from there on, and a warning says so.
@@ -49,11 +48,12 @@ class NormalizedCutTreeClassifier(TreeKey):
     ['a', 'b', 'c', 'd']
     """
 
+    _gone: ClassVar[tuple[str, ...]] = ("max_rows",)
+
     def __init__(
         self,
         alpha: float = 0.5,
         *,
-        max_rows: int = 1000,
         max_nodes: int = 5000,
         C: float | str = 1.0,
         kernel: str = "linear",
@@ -67,7 +67,6 @@ class NormalizedCutTreeClassifier(TreeKey):
         random_state: Any = 0,
     ) -> None:
         self.alpha = alpha
-        self.max_rows = max_rows
         self.max_nodes = max_nodes
         super().__init__(
             C=C,
@@ -85,7 +84,6 @@ class NormalizedCutTreeClassifier(TreeKey):
     def _check_own(self) -> None:
         owner = type(self).__name__
         check_number(owner, "alpha", self.alpha, 1e-6, 1)
-        check_number(owner, "max_rows", self.max_rows, 2, 10**6, integer=True)
         check_number(owner, "max_nodes", self.max_nodes, 1, 10**7, integer=True)
 
     def _plan(self, problems: Problems, index: np.ndarray, C: float, tree: int) -> Plan:
@@ -100,7 +98,7 @@ class NormalizedCutTreeClassifier(TreeKey):
 
         def share(classes: Classes) -> np.ndarray:
             """Return the share of each class in the second group."""
-            n_each = max(1, self.max_rows // len(classes))
+            n_each = max(1, _MAX_ROWS // len(classes))
             parts = [members[c][:n_each] for c in classes]
             second = bipartition(problems.affinity(np.concatenate(parts)))
             owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])

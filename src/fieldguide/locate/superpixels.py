@@ -21,6 +21,7 @@ D. Huttenlocher, "Efficient graph-based image segmentation", IJCV 59 (2004); P. 
 """
 
 import heapq
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ METHODS = ("slic", "felzenszwalb", "hierarchical")
 # Clusters that the merging starts from, for each region that is to be left.
 _FINE = 10
 _SEEDS_PER_PIXEL = 1 / 16
-_MOST_COMPACT = 1e4
+_COMPACTNESS, _MOST_COMPACT = 10.0, 1e4  # of SLIC: place against colour
+_LEAST_SHARE = 0.005  # of the picture that is a region of "felzenszwalb"
 
 
 class Regions(NamedTuple):
@@ -64,16 +66,14 @@ def superpixels(
     method: str = "slic",
     *,
     n_regions: int = 40,
-    compactness: float = 10.0,
     scale: float = 100.0,
-    min_area: float = 0.005,
     smoothing_px: float = 0.8,
     max_side_px: int = 200,
 ) -> Regions:
     """Cut one picture into regions.
 
     A flat picture becomes a few regions of equal look, or a single one ("felzenszwalb"); a noisy
-    one no more than ``n_regions`` or ``min_area`` allow.
+    one about ``n_regions``, or at most 200 ("felzenszwalb").
 
     Parameters
     ----------
@@ -82,12 +82,8 @@ def superpixels(
         See the module's text.
     n_regions : int
         About how many regions "slic" makes, and how many "hierarchical" leaves at most.
-    compactness : float
-        Of "slic" and of the small clusters of "hierarchical": place against colour.
     scale : float
         Of "felzenszwalb": larger means larger regions.
-    min_area : float
-        Of "felzenszwalb": the least share of the picture that is a region.
     smoothing_px : float
         Standard deviation of the blur before.
     max_side_px : int
@@ -109,9 +105,7 @@ def superpixels(
     """
     check_choice("superpixels", "method", method, METHODS)
     check_number("superpixels", "n_regions", n_regions, 1, 100_000, integer=True)
-    check_number("superpixels", "compactness", compactness, 1e-3, 1e4)
     check_number("superpixels", "scale", scale, 0, 1e9)
-    check_number("superpixels", "min_area", min_area, 0, 1)
     check_number("superpixels", "smoothing_px", smoothing_px, 0, 64)
     check_number("superpixels", "max_side_px", max_side_px, 8, 100_000, integer=True)
     whole = np.asarray(next(iterate_images([image])))
@@ -119,13 +113,13 @@ def superpixels(
     if method == "felzenszwalb":
         from skimage.segmentation import felzenszwalb
 
-        least = round(min_area * pixels.shape[0] * pixels.shape[1])
+        least = round(_LEAST_SHARE * pixels.shape[0] * pixels.shape[1])
         labels = felzenszwalb(pixels, scale=scale, sigma=smoothing_px, min_size=least)
     elif method == "slic":
-        labels = _slic(pixels, n_regions, compactness, smoothing_px)
+        labels = _slic(pixels, n_regions, smoothing_px)
     else:
         n_fine = min(_FINE * n_regions, max(1, int(_SEEDS_PER_PIXEL * pixels[..., 0].size)))
-        fine = _slic(pixels, max(n_fine, n_regions), compactness, smoothing_px)
+        fine = _slic(pixels, max(n_fine, n_regions), smoothing_px)
         labels = merge_regions(fine, edge_strength(pixels, smoothing_px), n_regions)
     return to_regions(_enlarge(labels, *whole.shape[:2]))
 
@@ -242,7 +236,7 @@ def count_boundaries(labels: np.ndarray, strength: np.ndarray) -> tuple[np.ndarr
     return pairs, sums
 
 
-def _slic(pixels: np.ndarray, n_regions: int, compactness: float, smoothing_px: float) -> Any:
+def _slic(pixels: np.ndarray, n_regions: int, smoothing_px: float) -> Any:
     from skimage.segmentation import slic
 
     height, width = pixels.shape[:2]
@@ -253,9 +247,17 @@ def _slic(pixels: np.ndarray, n_regions: int, compactness: float, smoothing_px: 
         strip = np.arange(max(height, width)) * n // max(height, width)
         return np.broadcast_to(strip if width >= height else strip[:, None], (height, width))
     n = min(n_regions, height * width)
+    return cluster(lambda c: slic(pixels, n, c, sigma=smoothing_px, start_label=0), n)
+
+
+def cluster(cut: Callable[[float], np.ndarray], n: int) -> np.ndarray:
+    """Return the about ``n`` labels that ``cut`` makes with the least compactness that serves.
+
+    In noise no cluster hangs together and all become one: place must count for more.
+    """
+    compactness = _COMPACTNESS
     while True:
-        labels = slic(pixels, n, compactness, sigma=smoothing_px, start_label=0)
-        # In noise no cluster hangs together and all become one: place must count for more.
+        labels = cut(compactness)
         if labels.max() + 1 >= n / 2 or compactness >= _MOST_COMPACT:
             return labels
         compactness *= 10

@@ -7,10 +7,10 @@
 | hierarchical | many small clusters, merged pair by pair, weakest boundary first, down to |
 |  | ``n_regions`` |
 
-One frame counts as ``frame_px`` pixels: the smaller, the longer the regions last. The merging is
-that of :func:`superpixels`, with the strength of a boundary from colour and from movement: the
-largest gradient of CIE Lab in a frame, plus ``flow_weight`` times that of the flow, at each pixel.
-A side between two frames has the mean strength of its two pixels, as any other.
+One frame is two pixels apart from the next. The merging is that of :func:`superpixels`, with the
+strength of a boundary from colour and from movement: the largest gradient of CIE Lab in a frame,
+plus ``flow_weight`` times that of the flow, at each pixel. A side between two frames has the mean
+strength of its two pixels, as any other.
 
 References: R. Achanta et al., "SLIC superpixels compared to state-of-the-art superpixel methods",
 IEEE Transactions on Pattern Analysis and Machine Intelligence 34 (2012); C. Xu, C. Xiong, J. Corso,
@@ -25,7 +25,7 @@ from fieldguide._check import check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import shrink
-from fieldguide.locate.superpixels import count_boundaries, edge_strength, merge_regions
+from fieldguide.locate.superpixels import cluster, count_boundaries, edge_strength, merge_regions
 from fieldguide.video.clips import check_flow, check_frames, read_clip
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ METHODS = ("voxels", "slic", "hierarchical")
 # Clusters that the merging starts from, for each region that is to be left.
 _FINE = 10
 _SEEDS_PER_PIXEL = 1 / 64
-_MOST_COMPACT = 1e4
+_FRAME_PX = 2.0  # how many pixels one frame is apart from the next
 
 
 class Supervoxels(NamedTuple):
@@ -71,8 +71,6 @@ def supervoxels(
     method: str = "slic",
     *,
     n_regions: int = 40,
-    frame_px: float = 2.0,
-    compactness: float = 10.0,
     flow_weight: float = 10.0,
     smoothing_px: float = 0.8,
     max_side_px: int = 64,
@@ -90,10 +88,6 @@ def supervoxels(
         See the module's text.
     n_regions : int
         About how many regions "slic" and "voxels" make, and how many "hierarchical" leaves at most.
-    frame_px : float
-        How many pixels one frame is apart from the next.
-    compactness : float
-        Of the clusters: place against colour.
     flow_weight : float
         How much a pixel of movement counts, in units of CIE Lab; 0 for colour alone.
     smoothing_px : float
@@ -120,15 +114,13 @@ def supervoxels(
     owner = "supervoxels"
     check_choice(owner, "method", method, METHODS)
     check_number(owner, "n_regions", n_regions, 1, 100_000, integer=True)
-    check_number(owner, "frame_px", frame_px, 1e-3, 1e4)
-    check_number(owner, "compactness", compactness, 1e-3, 1e4)
     check_number(owner, "flow_weight", flow_weight, 0, 1e6)
     check_number(owner, "smoothing_px", smoothing_px, 0, 64)
     check_number(owner, "max_side_px", max_side_px, 8, 100_000, integer=True)
     whole = check_frames(owner, read_clip(clip))
     small = np.stack([shrink(frame, max_side_px) for frame in whole])
     if method == "voxels":
-        labels = cut_grid(small.shape[:3], n_regions, frame_px)
+        labels = cut_grid(small.shape[:3], n_regions)
         return to_supervoxels(enlarge(labels, whole.shape[:3]))
     moved = None
     if flow_weight > 0:
@@ -139,7 +131,7 @@ def supervoxels(
         n_fine = min(_FINE * n_regions, max(1, int(_SEEDS_PER_PIXEL * small[..., 0].size)))
         n = max(n_fine, n_regions)
     looks = describe_pixels(small, moved, flow_weight, smoothing_px)
-    labels = cluster_pixels(looks, n, compactness, frame_px)
+    labels = cluster_pixels(looks, n)
     if method == "hierarchical":
         strength = np.stack([edge_strength(frame, smoothing_px) for frame in small])
         if moved is not None:
@@ -186,7 +178,7 @@ def box_labels(labels: np.ndarray, m: int) -> np.ndarray:
     return boxes
 
 
-def cut_grid(shape: tuple[int, ...], n_regions: int, frame_px: float) -> np.ndarray:
+def cut_grid(shape: tuple[int, ...], n_regions: int, frame_px: float = _FRAME_PX) -> np.ndarray:
     """Return the labels of a grid of about ``n_regions`` bricks, as near to cubes as may be."""
     sides = np.array([shape[0] * frame_px, shape[1], shape[2]], dtype=float)
     counts = np.ones(3, dtype=np.int64)
@@ -220,9 +212,7 @@ def describe_pixels(
     return looks
 
 
-def cluster_pixels(
-    looks: np.ndarray, n_regions: int, compactness: float, frame_px: float
-) -> np.ndarray:
+def cluster_pixels(looks: np.ndarray, n_regions: int) -> np.ndarray:
     """Return SLIC's labels of (n_frames, h, w, channels), from 0 on."""
     from skimage.segmentation import slic
 
@@ -230,23 +220,23 @@ def cluster_pixels(
     if n_regions == 1 or np.prod(shape) == 1:
         return np.zeros(shape, np.int32)
     if sum(side >= 3 for side in shape) < 2:  # too narrow for SLIC's grid
-        return cut_grid(shape, n_regions, frame_px)
+        return cut_grid(shape, n_regions)
     n = min(n_regions, int(np.prod(shape)))
     reach = max(float(np.ptp(looks)), 1e-12)  # SLIC maps all that is not RGB to [0, 1]
-    while True:
-        labels: np.ndarray = slic(
+
+    def cut(compactness: float) -> np.ndarray:
+        found: np.ndarray = slic(
             looks if shape[0] > 1 else looks[0],
             n,
             compactness / reach,
-            spacing=(frame_px, 1, 1) if shape[0] > 1 else (1, 1),
+            spacing=(_FRAME_PX, 1, 1) if shape[0] > 1 else (1, 1),
             convert2lab=False,
             start_label=0,
             channel_axis=-1,
-        ).reshape(shape)
-        # In noise no cluster hangs together and all become one: place must count for more.
-        if labels.max() + 1 >= n / 2 or compactness >= _MOST_COMPACT:
-            return labels
-        compactness *= 10
+        )
+        return found.reshape(shape)
+
+    return cluster(cut, n)
 
 
 def shrink_flow(flow: np.ndarray, size: tuple[int, ...]) -> np.ndarray:

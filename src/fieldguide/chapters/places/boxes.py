@@ -101,11 +101,7 @@ def read_boxes(path: str | os.PathLike[str]) -> list[Objects]:
     return [read_yolo_boxes(file, _picture_size(root, file), names) for file in texts]
 
 
-def compare_boxes(
-    found: Sequence[FoundInPicture],
-    truth: Sequence[Objects],
-    overlaps: Sequence[float] = (0.5, 0.4),
-) -> Comparison:
+def compare_boxes(found: Sequence[FoundInPicture], truth: Sequence[Objects]) -> Comparison:
     """Compare the subjects that were found with the boxes of the same pictures.
 
     Pictures are matched by path, or by file name where that is unique. Compared are the boxes that
@@ -142,7 +138,7 @@ def compare_boxes(
         )
     precision = {
         overlap: localization_curve(boxes, finds, scores, overlap=overlap).average_precision
-        for overlap in overlaps
+        for overlap in (0.5, 0.4)
     }
     return Comparison(len(boxes), precision, corloc(boxes, finds))
 

@@ -24,6 +24,11 @@ def check_folder(release: str, folder: str | os.PathLike[str]) -> Path:
     return root
 
 
+def damaged(path: Path | None, what: str) -> CollectionError:
+    """Return the error of a file or folder that is not as the release has it."""
+    return CollectionError(f"{str(path)!r} {what}; unpack the release again.")
+
+
 def find_root(
     release: str, folder: str | os.PathLike[str], inner: str, marks: Sequence[str]
 ) -> Path:
@@ -47,9 +52,7 @@ def read_lines(path: Path) -> list[str]:
             f"There is no {path.name} in {str(path.parent)!r}; unpack the release again."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CollectionError(
-            f"{str(path)!r} cannot be read ({error}); unpack the release again."
-        ) from None
+        raise damaged(path, f"cannot be read ({error})") from None
     return [line for line in map(str.strip, text.splitlines()) if line]
 
 
@@ -61,9 +64,7 @@ def to_numbers(path: Path, rows: Sequence[Sequence[str]], n_columns: int) -> np.
     except ValueError:
         is_good = False
     if not is_good:
-        raise CollectionError(
-            f"{str(path)!r} must hold {n_columns} numbers in each row; unpack the release again."
-        )
+        raise damaged(path, f"must hold {n_columns} numbers in each row")
     return table
 
 

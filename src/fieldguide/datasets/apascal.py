@@ -18,13 +18,13 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.datasets._release import (
+    damaged,
     find_root,
     pack_attributes,
     read_lines,
     read_rows,
     to_numbers,
 )
-from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -136,16 +136,12 @@ def load_apascal(
     path = root / _SPLITS[split]
     words = [line.split() for line in read_lines(path)]
     if any(len(row) != 6 + len(names) for row in words):
-        raise CollectionError(
-            f"{str(path)!r} must hold an image, a class, a box and {len(names)} attributes in each "
-            "line; unpack the release again."
-        )
+        what = f"an image, a class, a box and {len(names)} attributes in each line"
+        raise damaged(path, f"must hold {what}")
     numbers = to_numbers(path, [row[2:] for row in words], 4 + len(names))
     attributes = numbers[:, 4:].astype(np.uint8)
     if (attributes != numbers[:, 4:]).any() or attributes.max(initial=0) > 1:
-        raise CollectionError(
-            f"{str(path)!r} must hold attributes of 0 or 1; unpack the release again."
-        )
+        raise damaged(path, "must hold attributes of 0 or 1")
     kinds = np.array([row[1] for row in words])
     if split == "yahoo":
         target_names = sorted(set(kinds.tolist()))
@@ -155,10 +151,7 @@ def load_apascal(
         known = {"taxonomy": TAXONOMIES["flat"], "taxonomies": TAXONOMIES}
         unknown = sorted(set(kinds.tolist()) - set(target_names))
         if unknown:
-            raise CollectionError(
-                f"{str(path)!r} names the class {unknown[0]!r}, which PASCAL VOC does not have; "
-                "unpack the release again."
-            )
+            raise damaged(path, f"names the class {unknown[0]!r}, which PASCAL VOC does not have")
     if extra:
         columns = [np.isin(kinds, members) for members in _GROUPS.values()]
         columns += [kinds == kind for kind in PASCAL_CLASSES]

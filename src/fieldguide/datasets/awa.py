@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.datasets._release import find_root, pack_attributes, read_lines, to_numbers
-from fieldguide.errors import CollectionError
+from fieldguide.datasets._release import damaged, find_root, pack_attributes, read_lines, to_numbers
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -64,10 +63,7 @@ def load_awa(folder: str | os.PathLike[str]) -> "Bunch":
     path = root / _TABLE
     table = to_numbers(path, [line.split() for line in read_lines(path)], len(names))
     if len(table) != len(kinds) or not np.isin(table, (0, 1)).all():
-        raise CollectionError(
-            f"{str(path)!r} must hold a row of 0 and 1 for each of {len(kinds)} classes; "
-            "unpack the release again."
-        )
+        raise damaged(path, f"must hold a row of 0 and 1 for each of {len(kinds)} classes")
     attributes = table.astype(np.uint8)
     return pack_attributes(
         attributes,
@@ -81,8 +77,5 @@ def load_awa(folder: str | os.PathLike[str]) -> "Bunch":
 def _read_names(path: Path) -> list[str]:
     names = [line.split(maxsplit=1)[-1].replace("+", " ") for line in read_lines(path)]
     if len(set(names)) != len(names):
-        raise CollectionError(
-            f"{str(path)!r} must hold a number and a name of its own in each line; "
-            "unpack the release again."
-        )
+        raise damaged(path, "must hold a number and a name of its own in each line")
     return names

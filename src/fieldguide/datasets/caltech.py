@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder, keep_items, number_kinds
+from fieldguide.datasets._release import check_folder, damaged, keep_items, number_kinds
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ def load_caltech(folder: str | os.PathLike[str], background: bool = False) -> "B
         if item.path in kind_of and (background or kind_of[item.path] != last)
     ]
     if not chosen:
-        raise CollectionError(
-            f"{str(listed.folder)!r} holds no class of {release} but the background; "
-            "unpack the release again."
-        )
+        raise damaged(listed.folder, f"holds no class of {release} but the background")
     chosen.sort(key=lambda item: item.kind == last)
     others = [
         (item.path, f"not named as an image of {release}")

@@ -26,7 +26,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import check_folder, read_lines
+from fieldguide.datasets._release import check_folder, number_kinds, read_lines
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -158,9 +158,8 @@ def _list_folders(root: Path, split: str) -> tuple[Collection, np.ndarray, list[
         )
     chosen.sort(key=lambda item: (item.kind, item.path))
     names = sorted({item.kind for item in chosen})
-    number = {name: k for k, name in enumerate(names)}
     images = replace(listed, name="CIFAR-10", items=tuple(chosen))
-    return images, np.array([number[item.kind] for item in chosen]), names
+    return images, number_kinds(chosen, names), names
 
 
 def _python_homes(root: Path) -> tuple[Path, ...]:

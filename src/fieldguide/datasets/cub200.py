@@ -29,7 +29,7 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import find_root, pick_images, read_lines, to_numbers
+from fieldguide.datasets._release import damaged, find_root, pick_images, read_lines, to_numbers
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -218,20 +218,14 @@ def _read_by_id(path: Path) -> dict[str, str]:
     rows = [line.split(maxsplit=1) for line in read_lines(path)]
     by_id = {row[0]: row[1] for row in rows if len(row) == 2}
     if not rows or len(by_id) != len(rows):
-        raise CollectionError(
-            f"{str(path)!r} must hold lines of a number of their own and a value; "
-            "unpack the release again."
-        )
+        raise damaged(path, "must hold lines of a number of their own and a value")
     return by_id
 
 
 def _to_target(path: Path, labels: Sequence[str], number: dict[str, int]) -> np.ndarray:
     unknown = next((label for label in labels if label not in number), None)
     if unknown is not None:
-        raise CollectionError(
-            f"{str(path)!r} names the class {unknown!r}, which classes.txt does not; "
-            "unpack the release again."
-        )
+        raise damaged(path, f"names the class {unknown!r}, which classes.txt does not")
     return np.array([number[label] for label in labels])
 
 
@@ -249,8 +243,5 @@ def _read_attributes(root: Path, n_classes: int, is_original: bool) -> dict[str,
     rows = [line.replace(",", " ").split() for line in read_lines(table)]
     percent = to_numbers(table, rows, len(names))
     if len(percent) != n_classes or percent.min() < 0 or percent.max() > 100:
-        raise CollectionError(
-            f"{str(table)!r} must hold a row of per cents for each of {n_classes} classes; "
-            "unpack the release again."
-        )
+        raise damaged(table, f"must hold a row of per cents for each of {n_classes} classes")
     return {"attribute_names": names, "class_attributes": percent / np.float32(100)}

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.datasets._release import check_folder, read_lines, to_numbers
+from fieldguide.datasets._release import check_folder, damaged, read_lines, to_numbers
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -105,17 +105,14 @@ def load_msr_action2(folder: str | os.PathLike[str]) -> "Bunch":
     names = [name.removesuffix(".avi").removesuffix(".AVI") for name, _ in rows]
     missing = sorted(set(names) - set(videos))
     if missing:
-        raise CollectionError(
-            f"{str(lists[0])!r} names {len(missing)} videos that are not in {str(root)!r}, the "
-            f"first {missing[0] + '.avi'!r}; unpack the release again."
+        first = f"the first {missing[0] + '.avi'!r}"
+        raise damaged(
+            lists[0], f"names {len(missing)} videos that are not in {str(root)!r}, {first}"
         )
     table = to_numbers(lists[0], [numbers for _, numbers in rows], _COLUMNS - 1)
     label, x, width, y, height, t, length = table.T
     if not np.isin(label, (1, 2, 3)).all() or table[:, 1:].min() < 0 or table[:, 6].min() < 1:
-        raise CollectionError(
-            f"{str(lists[0])!r} must hold labels from 1 to 3 and boxes that are not negative; "
-            "unpack the release again."
-        )
+        raise damaged(lists[0], "must hold labels from 1 to 3 and boxes that are not negative")
     groups = sorted(set(names), key=lambda name: (len(name), name))  # 9 before 10
     return Bunch(
         paths=[str(videos[name]) for name in names],
@@ -143,8 +140,5 @@ def read_rows(path: Path) -> list[tuple[str, list[str]]]:
                 f"{line!r}: unpack the release again."
             )
     if not rows:
-        raise CollectionError(
-            f"{str(path)!r} has no row like '1.avi, 1, X, width, Y, height, T, length'; unpack the "
-            "release again."
-        )
+        raise damaged(path, "has no row like '1.avi, 1, X, width, Y, height, T, length'")
     return rows

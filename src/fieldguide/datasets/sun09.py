@@ -30,7 +30,13 @@ import numpy as np
 
 from fieldguide._check import check_choice
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import find_root, pack_attributes, pick_images, read_lines
+from fieldguide.datasets._release import (
+    damaged,
+    find_root,
+    pack_attributes,
+    pick_images,
+    read_lines,
+)
 from fieldguide.errors import CollectionError
 
 if TYPE_CHECKING:
@@ -162,20 +168,16 @@ def _read_variable(path: Path, name: str) -> Any:
     try:
         return loadmat(path, variable_names=[name], simplify_cells=True)[name]
     except KeyError:
-        raise CollectionError(f"{str(path)!r} holds no {name}; unpack the release again.") from None
+        raise damaged(path, f"holds no {name}") from None
     except Exception as error:  # what a damaged file raises depends on where the damage is
-        raise CollectionError(
-            f"{str(path)!r} cannot be read ({error}); unpack the release again."
-        ) from None
+        raise damaged(path, f"cannot be read ({error})") from None
 
 
 def _read_names(path: Path) -> list[str]:
     """Return the names of the objects, known to be different."""
     names = [str(name).strip() for name in _as_list(_read_variable(path, "names"))]
     if not names or len(set(names)) != len(names):
-        raise CollectionError(
-            f"{str(path)!r} must hold the names of different objects; unpack the release again."
-        )
+        raise damaged(path, "must hold the names of different objects")
     return names
 
 

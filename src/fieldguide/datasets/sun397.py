@@ -15,7 +15,7 @@ import numpy as np
 
 from fieldguide._check import check_choice, check_number
 from fieldguide.collection import Collection
-from fieldguide.datasets._release import find_root, pick_images, read_lines
+from fieldguide.datasets._release import damaged, find_root, pick_images, read_lines
 from fieldguide.errors import CollectionError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -135,10 +135,7 @@ def _read_partition(root: Path, given: Path, name: str, number: dict[str, int]) 
         raise CollectionError(f"{str(home / name)!r} is empty; unpack the partitions again.")
     for path in paths:
         if _class_of(path) not in number:
-            raise CollectionError(
-                f"{str(home / name)!r} names {path!r}, of no class in ClassName.txt; "
-                "unpack the release again."
-            )
+            raise damaged(home / name, f"names {path!r}, of no class in ClassName.txt")
     return paths
 
 
@@ -150,8 +147,6 @@ def _list_all(listed: Collection, number: dict[str, int]) -> list[str]:
         if _class_of(item.path) in number and item.path.lower().endswith(_ENDINGS)
     ]
     if not paths:
-        raise CollectionError(
-            f"{str(listed.folder)!r} holds no image in the folders that ClassName.txt names, "
-            "like 'a/abbey'; unpack the release again."
-        )
+        what = "holds no image in the folders that ClassName.txt names, like 'a/abbey'"
+        raise damaged(listed.folder, what)
     return sorted(paths, key=lambda path: (number[_class_of(path)], path))

@@ -1,12 +1,12 @@
 """What is stored in a guide: its tree, kinds, words and specimens, with the owner's edits."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fieldguide.chapters.walk.characters import Characters
     from fieldguide.chapters.walk.dichotomy import GrownKey
 
+Value = TypeVar("Value")
 _FLAT = (KEYS["ova"].__name__, KEYS["ovo"].__name__)
 
 
@@ -174,27 +175,24 @@ class GuideContents:
     @cached_property
     def visual_words(self) -> tuple[VisualWord, ...]:
         """A few of the visual words; empty in a guide whose features hold none."""
-        path = self.edition / files.VISUAL_WORDS
-        if not path.exists():
-            return ()
-        try:
-            return read_visual_words(files.read_json(path))
-        except UnsoundError as error:
-            raise GuideError(
-                f"The visual words {str(path)!r} cannot be read ({error}); build the guide again."
-            ) from None
+        return self._read_part(files.VISUAL_WORDS, "visual words", read_visual_words) or ()
 
     @cached_property
     def movements(self) -> Movements:
         """What is said of how clips move; empty in a guide with too few clips for that."""
-        path = self.edition / files.MOVEMENT
+        found = self._read_part(files.MOVEMENT, "movements", read_movements)
+        return found or Movements({}, 0, 0)
+
+    def _read_part(self, name: str, what: str, read: Callable[[Any], Value]) -> Value | None:
+        """Return what a file of the guide holds; None where there is no such file."""
+        path = self.edition / name
         if not path.exists():
-            return Movements({}, 0, 0)
+            return None
         try:
-            return read_movements(files.read_json(path))
+            return read(files.read_json(path))
         except UnsoundError as error:
             raise GuideError(
-                f"The movements {str(path)!r} cannot be read ({error}); build the guide again."
+                f"The {what} {str(path)!r} cannot be read ({error}); build the guide again."
             ) from None
 
     @property

@@ -40,7 +40,7 @@ pages: .venv/installed-dev
 	$(BIN)/python docs/make.py
 
 clean:
-	rm -rf .venv .cache out docs/gallery docs/reference
+	rm -rf .venv .cache out docs/gallery docs/reference docs/results
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Fieldguide needs Python 3.11 or newer; name one with make PYTHON=…")'

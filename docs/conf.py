@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from live_guide import write_guide
 from reference_pages import write_reference
+from result_pages import link_to_copies, write_results
 
 DOCS = Path(__file__).parent
 
@@ -32,7 +33,8 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]
 
-# One page for each public name, from its docstring.
+# The tables of the benchmarks, and one page for each public name, from its docstring.
+write_results(DOCS.parent / "benchmarks" / "results", DOCS / "results")
 write_reference(DOCS / "reference")
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
@@ -72,5 +74,6 @@ def add_guide(app, exception) -> None:
 
 def setup(app) -> None:
     """Add what the settings above cannot say."""
+    app.connect("source-read", link_to_copies)
     app.connect("autodoc-process-docstring", unlink_inherited)
     app.connect("build-finished", add_guide)

@@ -1,9 +1,9 @@
 """Write the parts of the documentation that come from the real thing.
 
 ``docs/cli.md`` is what ``--help`` prints; ``docs/answer.md`` lists the fields of an answer;
-``docs/documents.md`` says what ``fieldguide bench`` has found;
-``docs/specimens.jpg`` shows each kind of the embedded collection; the pictures of the demonstration
-(``demo_pictures.py``) are taken with Chromium where there is one.
+``docs/documents.md`` and ``benchmarks/results/documents.md`` say what ``fieldguide bench`` has
+found; ``docs/specimens.jpg`` shows each kind of the embedded collection; the pictures of the
+demonstration (``demo_pictures.py``) are taken with Chromium where there is one.
 """
 
 import json
@@ -142,10 +142,12 @@ def main() -> None:
     print("wrote docs/cli.md")
     (DOCS / "answer.md").write_text(answer_reference(), encoding="utf-8")
     print("wrote docs/answer.md")
-    from benchmarks.documents.bench import page_of_documents
+    from benchmarks.documents.bench import FIGURES, page_of_documents, page_of_figures
 
     (DOCS / "documents.md").write_text(page_of_documents(), encoding="utf-8")
     print("wrote docs/documents.md")
+    FIGURES.write_text(page_of_figures(), encoding="utf-8")
+    print("wrote benchmarks/results/documents.md")
     (DOCS / "specimens.jpg").write_bytes(sheet_of_specimens())
     print("wrote docs/specimens.jpg")
     browser = shutil.which("chromium")

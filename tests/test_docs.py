@@ -20,8 +20,9 @@ from tests.cli.commands import list_commands
 
 ROOT = Path(__file__).parent.parent
 CLI = ROOT / "docs" / "cli.md"
+RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
-WRITTEN_BY_THE_SITE = ("gallery/", "reference/")  # folders of docs; git ignores them
+WRITTEN_BY_THE_SITE = ("gallery/", "reference/", "results/")  # folders of docs; git ignores them
 MODULES = sorted(
     m.name
     for m in pkgutil.walk_packages(fieldguide.__path__, "fieldguide.")
@@ -119,11 +120,21 @@ def test_the_fields_of_an_answer_are_current(monkeypatch):
     assert written == reference, "run 'make pages'"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def list_headings(page: Path) -> set[str]:
+    """Return what links to the headings of a page end with."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    titles = (title.lower() for title in re.findall(r"^#+ (.*)$", text, re.M))
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *RESULTS], ids=lambda p: f"{p.parent.name}-{p.name}")
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        is_of_the_site = target.startswith(WRITTEN_BY_THE_SITE)  # whose build follows the link
-        assert is_of_the_site or (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, heading in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
+        if target.startswith(WRITTEN_BY_THE_SITE):  # whose build follows the link
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), f"{page.name} links to {target}"
+        assert not heading or heading in list_headings(there), f"{page.name}: {target}#{heading}"
 
 
 def test_llms_txt_links_to_pages_that_are_there():

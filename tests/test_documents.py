@@ -90,14 +90,19 @@ def test_the_page_says_what_was_found(tmp_path, monkeypatch):
     bench.keep_verdict("atp/table1", Verdict("fails", "far off"))
     page = bench.page_of_documents()
     assert "| `attention/fig6` |" in page
-    assert "**holds**: power 0.2" in page
-    assert "**fails**: far off" in page
+    assert "Of 2 claims that were measured 1 hold, 0 hold in part and 1 fail;" in page
+    assert "[**holds**](../benchmarks/results/documents.md#attentionfig6)" in page
+    assert "[**fails**](../benchmarks/results/documents.md#atptable1)" in page
     assert all(len(re.findall(rf"`{name}`", page)) == 1 for name in ITEMS)
+    figures = bench.page_of_figures()
+    assert "The claim **holds** ([tables](keys.md#keys-with-a-graph)).\n\n- power 0.2\n" in figures
+    assert figures.count("\n## ") == 2
 
 
-def test_the_page_is_that_of_the_verdicts():
+def test_the_pages_are_those_of_the_verdicts():
     page = bench.VERDICTS.parents[2] / "docs" / "documents.md"
     assert page.read_text(encoding="utf-8") == bench.page_of_documents(), "run 'make pages'"
+    assert bench.FIGURES.read_text(encoding="utf-8") == bench.page_of_figures(), "run 'make pages'"
 
 
 def test_parts_make_a_verdict():

@@ -2,7 +2,8 @@
 
 A full run is saved below ``out`` by the problem's name, and used again until ``again`` is asked
 for; long problems keep every cell beside it, so that a run that was stopped goes on. The verdict of
-a full run is kept in ``verdicts.json`` here, of which ``make pages`` makes ``docs/documents.md``.
+a full run is kept in ``verdicts.json`` here; ``make pages`` makes ``docs/documents.md`` of it, and
+``benchmarks/results/documents.md``.
 """
 
 import json
@@ -16,16 +17,25 @@ from benchmarks.measures import machine, save
 from fieldguide._files import write_text
 
 VERDICTS = Path(__file__).with_name("verdicts.json")
+FIGURES = Path(__file__).parents[1] / "results" / "documents.md"
 NOT_HERE = "not testable here"
 UNJUDGED = "figures, no verdict"
-_HEAD = """# The five documents
+_AS_A_SENTENCE = {"holds": "holds", "in part": "holds in part", "fails": "fails"}
+_RESULTS = "../benchmarks/results/"  # from docs/
+_HEAD = f"""# The five documents
 
-Written by `make pages` from what `fieldguide bench NAME --data DIR` found.
-Every numbered table and figure of the documents that Fieldguide follows: whether its claim *holds* on the collections that are here, holds *in part*, or *fails*, with the figures that decide.
-The collections of the documents are seldom here; what stands in for them is named.
+Fieldguide follows five research documents.
+This page lists every table and figure that they number, and says whether what it claims *holds* on the collections that are here, holds *in part*, or *fails*.
+The [figures that decide]({_RESULTS}documents.md) have a page of their own; `fieldguide bench NAME --data DIR` measures one again.
+The collections of the documents are seldom here; what stands in for them is named beside the figures.
+What is called *as printed* has the arguments of its document; what they change is [measured]({_RESULTS}as_printed.md).
+
+"""  # noqa: E501
+_FIGURES = """# The five documents: the figures that decide
+
+Written by `make pages` from what `fieldguide bench NAME --data DIR` found; the [verdicts](../../docs/documents.md) are on a page of their own.
 A figure is a mean ± half of its 95 % interval; where a collection was measured in part, the figure says of how many cells, splits or draws it is.
-Long ones can be made smaller by variables that the problem's own file names; the verdicts on Features in Concert are of `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, on Figure 4 of the Attention Tree of `KEYS_ONLY=deep KEYS_SPLITS=3` without the dearest keys, on Table 1 of feature selection of `ADDITIVE_WORDS=1000 ADDITIVE_ONLY=document`.
-"As printed" is a method with the arguments of its document, which [benchmarks.md](benchmarks.md#as-printed) compares with ours.
+Some verdicts were measured on less than everything: those on Features in Concert with `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, that on Figure 4 of the Attention Tree with `KEYS_ONLY=deep KEYS_SPLITS=3` and without the dearest keys, that on Table 1 of feature selection with `ADDITIVE_WORDS=1000 ADDITIVE_ONLY=document`.
 """  # noqa: E501
 
 
@@ -63,7 +73,7 @@ def measure(
         say(f"\n## {name}\n\n{problem.table(result)}")
         results[name] = result
     if item.judge is None:
-        say(f"\n{item.name}: {UNJUDGED}; docs/{item.page}")
+        say(f"\n{item.name}: {UNJUDGED}; benchmarks/results/{item.page}")
         return None
     if tiny:
         say(f"\n{item.name}: not judged; a tiny run shows nothing but that it runs")
@@ -104,27 +114,54 @@ def read_verdicts() -> dict[str, Verdict]:
 
 
 def page_of_documents() -> str:
-    """Return the page of the documentation."""
-    verdicts, parts = read_verdicts(), [_HEAD]
+    """Return the page of the documentation: every table and figure, with its verdict."""
+    verdicts = read_verdicts()
+    parts = [_HEAD + count_verdicts(verdicts)]
     for document, title in DOCUMENTS.items():
-        lines = [f"## {title}", "", "| | shows | here | |", "|---|---|---|---|"]
-        for item in ITEMS.values():
-            if item.name.startswith(f"{document}/"):
-                verdict = verdicts.get(item.name)
-                said, because = say_verdict(item, verdict)
-                figures = f"[figures]({item.page})" if item.page else ""
-                lines.append(
-                    f"| `{item.name}` | {item.shows} | **{said}**"
-                    f"{': ' if because else ''}{because} | {figures} |"
-                )
+        lines = [f"## {title}", "", "| | shows | here |", "|---|---|---|"]
+        lines += [
+            f"| `{item.name}` | {item.shows} | {say_verdict(item, verdicts.get(item.name))} |"
+            for item in list_of(document)
+        ]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def say_verdict(item: Item, verdict: Verdict | None) -> tuple[str, str]:
-    """Return what is said of an item, and why."""
+def page_of_figures() -> str:
+    """Return the page of the figures that decide."""
+    verdicts, parts = read_verdicts(), [_FIGURES]
+    for document, title in DOCUMENTS.items():
+        for item in list_of(document):
+            if (verdict := verdicts.get(item.name)) is not None:
+                lines = [f"## {item.name}", "", f"*{title}.* {item.shows}", ""]
+                lines += [f"The claim **{_AS_A_SENTENCE[verdict.said]}** ([tables]({item.page}))."]
+                lines += ["", *(f"- {each}" for each in verdict.because.split("; "))]
+                parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def list_of(document: str) -> list[Item]:
+    """Return the tables and figures of a document."""
+    return [item for item in ITEMS.values() if item.name.startswith(f"{document}/")]
+
+
+def count_verdicts(verdicts: dict[str, Verdict]) -> str:
+    """Return the verdicts in one sentence."""
+    n = {said: sum(each.said == said for each in verdicts.values()) for said in _AS_A_SENTENCE}
+    return (
+        f"Of {len(verdicts)} claims that were measured {n['holds']} hold, {n['in part']} hold in "
+        f"part and {n['fails']} fail; the other tables and figures claim nothing that can be "
+        "measured, or cannot be measured here.\n"
+    )
+
+
+def say_verdict(item: Item, verdict: Verdict | None) -> str:
+    """Return what is said of an item, and where its figures are."""
     if verdict is not None:
-        return verdict.said, verdict.because
+        heading = item.name.replace("/", "")
+        return f"[**{verdict.said}**]({_RESULTS}documents.md#{heading})"
     if item.instead:
-        return NOT_HERE, item.instead
-    return (UNJUDGED, "") if item.judge is None else ("not judged yet", "")
+        return f"{NOT_HERE}: {item.instead}"
+    if item.judge is None:
+        return f"[{UNJUDGED}]({_RESULTS}{item.page})"
+    return "not judged yet"

@@ -28,7 +28,7 @@ class Item(NamedTuple):
     problems: tuple[str, ...] = ()
     judge: Callable[[Mapping[str, dict[str, Any]]], Verdict] | None = None
     instead: str = ""
-    page: str = ""  # of the documentation, where our figures stand
+    page: str = ""  # of benchmarks/results, where our figures stand
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.documents.item import Item, Verdict, judge_parts, word_interval
 
-PAGE = "trees_table.md#apascal-against-its-taxonomy"
+PAGE = "trees.md#apascal-against-its-taxonomy"
 TITLE = "Learning hierarchical linguistic descriptions of visual datasets"
 ERRORS = ("AEE, flat", "AEE, alive", "AEE, fine")  # three readings of the hierarchy of Figure 4
 
@@ -85,7 +85,7 @@ ITEMS = (
          instead="an illustration"),
     Item("atp/fig2", "The two graphical models.", instead="an illustration"),
     Item("atp/fig3a", "The attribute hierarchy of PASCAL, from annotations.",
-         ("attribute_tree_text",), page="trees_table.md#trees-to-read"),
+         ("attribute_tree_text",), page="trees.md#trees-to-read"),
     Item("atp/fig3b", "The same from the scores of attribute detectors.",
          ("attribute_tree_detectors",), page=PAGE),
     Item("atp/fig4", "The category hierarchy that trees are compared with.",

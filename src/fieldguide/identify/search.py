@@ -41,7 +41,7 @@ from fieldguide.identify._margins import Links, Rows, Source
 from fieldguide.identify.graph import DecisionGraph
 from fieldguide.svm import Functions, KernelFunctions, LinearFunctions
 
-REACH = 0.2  # of the tolerance: how far evidence is gathered; measured, see docs/benchmarks.md
+REACH = 0.2  # of the tolerance: how far evidence is gathered; benchmarks/results/keys_cells.md
 _ROWS_PER_BLOCK = 1024
 _MARGINS_PER_BLOCK = 2**22
 _NO_COEF, _NO_INTERCEPT = np.empty((0, 0), np.float32), np.empty(0, np.float32)

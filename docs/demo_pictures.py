@@ -20,6 +20,8 @@ PAGES = {
     "pictures/kind.jpg": "kind/peacock-eyed-butterfly.html",
     "pictures/pair.jpg": "pair/heart-faced-owl--horned-owl.html",
 }
+COVER = ("home.jpg", "pictures/kind.jpg", "pictures/key.jpg")  # side by side, on the README
+COVER_PX, COVER_GAP_PX = 600, 18  # the width of each, and what is between them
 # The picture that is dropped: a drawing that is in no guide.
 NEW_KIND, NEW_SEED, NEW_PX = "peacock-eyed butterfly", 7, 320
 
@@ -39,6 +41,7 @@ def take_pictures(browser_path: str) -> dict[str, bytes]:
             address = f"http://{host}:{port}"
             taken = {place: take_page(page, f"{address}/{name}") for place, name in PAGES.items()}
             pictures = {place: encode_jpeg(image, 75) for place, image in taken.items()}
+            pictures["cover.jpg"] = encode_jpeg(join_pages([taken[place] for place in COVER]))
             spread = take_spread(browser.new_page(), f"{address}/printed-key.html")
             pictures["pictures/printed-key.jpg"] = encode_jpeg(spread, 60)
             pictures["identify.gif"] = film_identify(browser.new_page(), address, new)
@@ -72,6 +75,18 @@ def take_page(page: Any, address: str, **options: Any) -> Image.Image:
     page.goto(address)
     page.wait_for_load_state("networkidle")
     return take(page, **options)
+
+
+def join_pages(pages: list[Image.Image]) -> Image.Image:
+    """Return pages side by side, each in a thin frame."""
+    height = round(COVER_PX * pages[0].height / pages[0].width)
+    step = COVER_PX + COVER_GAP_PX
+    joined = Image.new("RGB", (step * len(pages) - COVER_GAP_PX, height), "white")
+    for i, page in enumerate(pages):
+        framed = Image.new("RGB", (COVER_PX, height), "#c9bfae")
+        framed.paste(page.resize((COVER_PX - 2, height - 2), Image.Resampling.LANCZOS), (1, 1))
+        joined.paste(framed, (i * step, 0))
+    return joined
 
 
 def take_spread(page: Any, address: str) -> Image.Image:

@@ -86,6 +86,15 @@ def test_a_copy_without_history_builds(small_project):
     assert hatch(small_project, "version") == "0.0.0"
 
 
+@pytest.mark.parametrize("place", ["Containerfile", "recipe/recipe.yaml"])
+def test_a_copy_without_history_can_be_told_its_version(place, small_project, monkeypatch):
+    (name,) = re.findall(r"\bSETUPTOOLS_SCM_PRETEND_VERSION\w*", read(place))
+    monkeypatch.setenv(name, "1.2.3")
+    assert hatch(small_project, "version") == "1.2.3"
+    monkeypatch.setenv(name, "")
+    assert hatch(small_project, "version") == "0.0.0"
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not on this machine")
 def test_the_version_is_the_tag_and_travels_with_the_source(small_project, tmp_path):
     git(small_project, "init")

@@ -137,6 +137,18 @@ def test_links_lead_somewhere(page):
         assert not heading or heading in list_headings(there), f"{page.name}: {target}#{heading}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_pages_show_the_rows_that_decide(page):
+    """Longer tables of figures stand in benchmarks/results."""
+    figures = [
+        len(re.findall(r"\d\.\d", line)) > 1 if line.startswith("|") else None
+        for line in page.read_text(encoding="utf-8").splitlines()
+    ]
+    tables = "".join(" " if has is None else "x" if has else "." for has in figures).split()
+    longest = max((table.count("x") for table in tables), default=0)
+    assert longest <= 12
+
+
 def test_llms_txt_links_to_pages_that_are_there():
     text = (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8")
     for page in re.findall(r"\]\(([\w/]+)\.html\)", text):

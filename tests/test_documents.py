@@ -88,15 +88,17 @@ def test_the_page_says_what_was_found(tmp_path, monkeypatch):
     assert "not judged yet" in bench.page_of_documents()
     bench.keep_verdict("attention/fig6", Verdict("holds", "power 0.2"))
     bench.keep_verdict("atp/table1", Verdict("fails", "far off"))
+    bench.keep_verdict("atp/fig6", Verdict("in part", "0.2; not so: the rest"))
     page = bench.page_of_documents()
     assert "| `attention/fig6` |" in page
-    assert "Of 2 claims that were measured 1 hold, 0 hold in part and 1 fail;" in page
+    assert "Of 3 claims that were measured 1 hold, 1 hold in part and 1 fail;" in page
     assert "[**holds**](../benchmarks/results/documents.md#attentionfig6)" in page
-    assert "[**fails**](../benchmarks/results/documents.md#atptable1)" in page
+    assert "[**fails**](../benchmarks/results/documents.md#atptable1) |" in page
+    assert "[**in part**](../benchmarks/results/documents.md#atpfig6); not so: the rest |" in page
     assert all(len(re.findall(rf"`{name}`", page)) == 1 for name in ITEMS)
     figures = bench.page_of_figures()
     assert "The claim **holds** ([tables](keys.md#keys-with-a-graph)).\n\n- power 0.2\n" in figures
-    assert figures.count("\n## ") == 2
+    assert figures.count("\n## ") == 3
 
 
 def test_the_pages_are_those_of_the_verdicts():

@@ -159,7 +159,10 @@ def say_verdict(item: Item, verdict: Verdict | None) -> str:
     """Return what is said of an item, and where its figures are."""
     if verdict is not None:
         heading = item.name.replace("/", "")
-        return f"[**{verdict.said}**]({_RESULTS}documents.md#{heading})"
+        missed = verdict.because.partition("not so: ")[2] if verdict.said == "in part" else ""
+        return f"[**{verdict.said}**]({_RESULTS}documents.md#{heading})" + (
+            f"; not so: {missed}" if missed else ""
+        )
     if item.instead:
         return f"{NOT_HERE}: {item.instead}"
     if item.judge is None:

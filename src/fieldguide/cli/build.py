@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fieldguide.cli.serve import Port, serve_page
+from fieldguide.cli.serve import Language, Port, serve_page
 from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
 from fieldguide.terminal.console import say, say_json
 from fieldguide.terminal.reporter import Reporter
@@ -32,6 +32,7 @@ def demo(
         typer.Option("--serve/--no-serve", help="Serve the page; by default when on a terminal."),
     ] = None,
     port: Port = None,
+    language: Language = None,
     debug: Debug = False,
 ) -> None:
     """Build the guide of the embedded collection, and show it.
@@ -39,8 +40,11 @@ def demo(
     The collection is drawn by code: birds, fishes, beetles, leaves and more.
     The second time, the guide is there already and the page opens at once.
     """
+    from fieldguide._languages import check_language
     from fieldguide.guide.demo import build_demo, finished_demo
 
+    if language is not None:
+        check_language(language)
     out = out or Path("fieldguide-clips" if clips else "fieldguide-demo")
     guide = finished_demo(out, clips=clips)
     if guide is None:
@@ -48,7 +52,7 @@ def demo(
             guide = build_demo(out, report, clips=clips)
     _print_summary(guide)
     if serve if serve is not None else sys.stdout.isatty():
-        serve_page(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty())
+        serve_page(guide, "127.0.0.1", port, open_browser=sys.stdout.isatty(), language=language)
 
 
 @one_line_errors

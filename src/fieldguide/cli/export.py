@@ -50,12 +50,17 @@ def export(
             show_default=False,
         ),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Language of the pages of 'site': en, de or fr.", show_default="en"),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Write the page as plain files (OUT/index.html), or the guide in a format for other programs.
 
     Example: fieldguide export photos-guide photos.csv --format csv
     """
+    from fieldguide._languages import ENGLISH
     from fieldguide.exports import SHOWN, Order, export_guide
     from fieldguide.guide import Guide
 
@@ -64,8 +69,15 @@ def export(
             "--images copies the originals with what their files hold, which --strip leaves out; "
             "give one of the two."
         )
+    if language is not None and form != "site":
+        raise FieldguideError(
+            f"Only the pages of 'site' are written in other languages; leave out --language for "
+            f"{form!r}."
+        )
     strip = form in SHOWN if strip is None else strip
     opened = Guide.open(guide).strip() if strip else Guide.open(guide)
     with Reporter() as report:
-        first = export_guide(Order(opened, out, images, overwrite, report), form)
+        first = export_guide(
+            Order(opened, out, images, overwrite, report, language or ENGLISH), form
+        )
     say(f"Open {first}")

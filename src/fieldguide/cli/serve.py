@@ -16,6 +16,14 @@ Port = Annotated[
     typer.Option(help="Port to listen on; by default the first free one from 8000."),
 ]
 
+Language = Annotated[
+    str | None,
+    typer.Option(
+        help="Language of the pages: en, de or fr; by default each browser's own.",
+        show_default=False,
+    ),
+]
+
 
 @one_line_errors
 def serve(
@@ -31,20 +39,37 @@ def serve(
             "--edit", help="Let whoever opens the address that is printed edit the guide."
         ),
     ] = False,
+    language: Language = None,
     embedder: Embedder = None,
     debug: Debug = False,
 ) -> None:
     """Serve the page of a guide until Ctrl-C."""
+    from fieldguide._languages import check_language
     from fieldguide.guide import Guide
 
+    if language is not None:
+        check_language(language)
     opened = Guide.open(guide)
     if embedder:
         opened.use_embedder(embedder)
-    serve_page(opened, host, port, open_browser=browser and sys.stdout.isatty(), edit=edit)
+    serve_page(
+        opened,
+        host,
+        port,
+        open_browser=browser and sys.stdout.isatty(),
+        edit=edit,
+        language=language,
+    )
 
 
 def serve_page(
-    guide: "Guide", host: str, port: int | None, *, open_browser: bool, edit: bool = False
+    guide: "Guide",
+    host: str,
+    port: int | None,
+    *,
+    open_browser: bool,
+    edit: bool = False,
+    language: str | None = None,
 ) -> None:
     """Serve the page of an open guide until Ctrl-C, and say where it is."""
     from fieldguide.site import serve as serve_site
@@ -57,4 +82,12 @@ def serve_page(
             say("Whoever opens this address may edit the guide; keep it to yourself.")
         say(f"The page is at {address} (Ctrl-C ends it)")
 
-    serve_site(guide, host, port, open_browser=open_browser, announce=announce, edit=edit)
+    serve_site(
+        guide,
+        host,
+        port,
+        open_browser=open_browser,
+        announce=announce,
+        edit=edit,
+        language=language,
+    )

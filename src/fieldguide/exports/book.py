@@ -17,8 +17,8 @@ from fieldguide.guide import Guide, Kind
 from fieldguide.site.addresses import AddressBook
 from fieldguide.site.chapter_pages import list_pages, list_sheets
 from fieldguide.site.comparison import join_sheets
+from fieldguide.site.environment import make_environment
 from fieldguide.site.pictures import EmbeddedPictures, Picture, embed_picture
-from fieldguide.site.render import make_environment
 
 _KEY = "printed-key"  # the sheet of a chapter that has a key to print
 _MAIN_PX = 720  # longer side of the first picture of a plate: 9 cm at 200 dots to the inch

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fieldguide._languages import ENGLISH
 from fieldguide.errors import FieldguideError
 from fieldguide.guide import Guide, Specimen
 
@@ -30,6 +31,8 @@ class Order:
         Replace what is there.
     progress : callable
         Called with (what is being done, how many are done, how many there are).
+    language : str
+        The language of pages.
     """
 
     guide: Guide
@@ -37,6 +40,7 @@ class Order:
     images: Path | None = None
     overwrite: bool = False
     progress: Callable[[str, int, int], None] = _be_silent
+    language: str = ENGLISH
 
     def check_file(self) -> None:
         """Refuse a place where no file can be written, or where one would be lost."""

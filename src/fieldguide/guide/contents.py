@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from PIL import Image
 
+from fieldguide._languages import spoken
 from fieldguide.errors import GuideError
 from fieldguide.features import FeatureStack, draw_words_plate
 from fieldguide.guide import folder as files
@@ -329,12 +330,17 @@ class GuideContents:
 
         None in a guide that was built by an earlier version.
         """
-        return self._report
+        known = self._models.part("check")
+        if known is None:
+            return None
+        if spoken() not in self._reports:
+            self._reports[spoken()] = known.report(self, self._models)
+        return self._reports[spoken()]
 
     @cached_property
-    def _report(self) -> "Report | None":
-        known = self._models.part("check")
-        return None if known is None else known.report(self, self._models)
+    def _reports(self) -> "dict[str, Report]":
+        """What needs a look, by the language that it was told in."""
+        return {}
 
     def compare(self, kind: str, other: str) -> KindPair:
         """Return two kinds side by side: what sets them apart, and how often they are confused.

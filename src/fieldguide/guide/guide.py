@@ -428,6 +428,7 @@ class Guide(GuideContents):
         *,
         overwrite: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
+        language: str = "en",
     ) -> Path:
         """Write the page as plain files; return the address of the first one.
 
@@ -435,7 +436,9 @@ class Guide(GuideContents):
         """
         from fieldguide.site.export import export_site
 
-        return export_site(self, Path(target), overwrite=overwrite, progress=progress)
+        return export_site(
+            self, Path(target), overwrite=overwrite, progress=progress, language=language
+        )
 
     def all_located(self, kind: str | None = None) -> "list[tuple[Specimen, Located]]":
         """Return the specimens, of one kind or of all, of which it is known what decides."""

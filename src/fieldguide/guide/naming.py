@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from fieldguide._languages import say
+
 LIKE = "like "  # begins the name of a branch that no word and no list of kinds names
 _CERTAIN = re.compile(r"(?:\d+\.|0\d*[\s_-]|n\d{8}[\s_.-])[\s_.-]*(?=[^\W\d_])")
 _POSSIBLE = re.compile(r"\d+[\s_.-]+(?=[^\W\d_])")
@@ -53,7 +55,14 @@ def listed(words: Sequence[str]) -> str:
     """Join words as a sentence does: ``"a, b and c"``."""
     if len(words) < 2:
         return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+    return say("%(first)s and %(last)s", first=", ".join(words[:-1]), last=words[-1])
+
+
+def either(words: Sequence[str]) -> str:
+    """Join words of which one holds: ``"a, b or c"``."""
+    if len(words) < 2:
+        return "".join(words)
+    return say("%(first)s or %(last)s", first=", ".join(words[:-1]), last=words[-1])
 
 
 def _cut(number: re.Pattern[str], name: str) -> str:

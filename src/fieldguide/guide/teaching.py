@@ -34,6 +34,7 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
+from fieldguide._languages import say
 from fieldguide.describe import AttributeDetectors
 from fieldguide.guide.edits.hand import Lesson
 
@@ -103,18 +104,33 @@ class Reliability(NamedTuple):
         rightly: it is said of other pictures too.'
         """
         if not self.is_judged:
-            return (
-                f"It is taught by {self.n_yes:,} that show it and {self.n_no:,} that do not, too "
-                f"few to hold some out, so it is said of no other picture: give at least "
-                f"{_LEAST_JUDGED} of each, better ten."
+            return say(
+                "It is taught by %(yes)s that show it and %(no)s that do not, too few to hold some "
+                "out, so it is said of no other picture: give at least %(least)s of each, better "
+                "ten.",
+                yes=self.n_yes,
+                no=self.n_no,
+                least=_LEAST_JUDGED,
             )
-        found = (
-            f"Held out in turn, {self.right_yes:,} of the {self.n_yes:,} pictures that show it and "
-            f"{self.right_no:,} of the {self.n_no:,} that do not were told rightly: "
-        )
+        values = {
+            "right_yes": self.right_yes,
+            "yes": self.n_yes,
+            "right_no": self.right_no,
+            "no": self.n_no,
+        }
         if self.holds:
-            return f"{found}it is said of other pictures too."
-        return f"{found}too few to say it of other pictures; teach it with more."
+            return say(
+                "Held out in turn, %(right_yes)s of the %(yes)s pictures that show it and "
+                "%(right_no)s of the %(no)s that do not were told rightly: it is said of other "
+                "pictures too.",
+                **values,
+            )
+        return say(
+            "Held out in turn, %(right_yes)s of the %(yes)s pictures that show it and "
+            "%(right_no)s of the %(no)s that do not were told rightly: too few to say it of other "
+            "pictures; teach it with more.",
+            **values,
+        )
 
 
 class Detector(NamedTuple):

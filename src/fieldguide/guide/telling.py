@@ -2,10 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+from fieldguide._languages import grouped, message, say, say_count
 from fieldguide.guide.found_kinds import are_found
+from fieldguide.guide.naming import listed
 
 if TYPE_CHECKING:
     from fieldguide.guide.contents import GuideContents
+
+# What a key evaluates for a picture.
+COUNTED = {"functions": message("functions"), "kernel values": message("kernel values")}
 
 
 def count(n: int, one: str, many: str = "") -> str:
@@ -21,59 +26,87 @@ def count(n: int, one: str, many: str = "") -> str:
 
 def tell_summary(guide: "GuideContents") -> str:
     """Return what the collection is and holds."""
-    sentence = count(guide.n_shown, "specimen")
+    n, n_kinds = guide.n_shown, len(guide.kinds)
     if guide.kinds_are_found:
-        sentence += " without labels"
+        sentence = say_count("%(n)s specimen without labels", "%(n)s specimens without labels", n)
     elif guide.kinds:
-        sentence += f" of {count(len(guide.kinds), 'kind')}"
+        specimens = say_count("%(n)s specimen", "%(n)s specimens", n)
+        sentence = say_count(
+            "%(specimens)s of %(n)s kind",
+            "%(specimens)s of %(n)s kinds",
+            n_kinds,
+            specimens=specimens,
+        )
+    else:
+        sentence = say_count("%(n)s specimen", "%(n)s specimens", n)
     common = guide.about.get("common_words") or ()
     if common:
-        sentence += f", nearly all “{', '.join(common[:2])}”"
+        sentence += ", " + say("nearly all “%(words)s”", words=", ".join(common[:2]))
     if guide.kinds_are_found:
-        sentence += f", in {count(len(guide.kinds), 'branch', 'branches')} that serve as kinds"
+        sentence += ", " + say_count(
+            "in %(n)s branch that serves as a kind",
+            "in %(n)s branches that serve as kinds",
+            n_kinds,
+        )
     first = sorted(
         (guide.branches[b] for b in guide.branches[0].children),
         key=lambda b: (b.is_likeness, -b.count),
     )
-    listed = [f"{branch.words[0]} ({branch.count:,})" for branch in first[:4]]
+    names = [f"{branch.words[0]} ({grouped(branch.count)})" for branch in first[:4]]
     if len(first) > 4:
-        listed = [*listed[:3], count(len(first) - 3, "more branch", "more branches")]
-    if not listed:
-        return f"{sentence}."
-    return f"{sentence}: {' and '.join(filter(None, [', '.join(listed[:-1]), listed[-1]]))}."
+        more = say_count("%(n)s more branch", "%(n)s more branches", len(first) - 3)
+        names = [*names[:3], more]
+    return f"{sentence}: {listed(names)}." if names else f"{sentence}."
 
 
 def tell_verdict(about: dict[str, Any]) -> str:
     """Return how well the key does on specimens that it has not seen."""
     if not about["n_kinds"]:
-        return "The collection has no kinds, so it has no key: new images are put into the tree."
+        return say(
+            "The collection has no kinds, so it has no key: new images are put into the tree."
+        )
     if are_found(about):
         return _tell_agreement(about)
     accuracy, mean = about["accuracy"], about["mean_class_accuracy"]
     if accuracy is None:
-        return "There are too few specimens of each kind to say how often the key is right."
-    sentence = (
-        f"The key names {accuracy:.1%} of held-out specimens rightly "
-        f"({mean:.1%} as the mean over kinds; {about['n_folds']} folds)"
+        return say("There are too few specimens of each kind to say how often the key is right.")
+    values: dict[str, Any] = {
+        "share": grouped(100 * accuracy, 1),
+        "mean": grouped(100 * mean, 1),
+        "folds": about["n_folds"],
+    }
+    sentence = say(
+        "The key names %(share)s%% of held-out specimens rightly (%(mean)s%% as the mean over "
+        "kinds; %(folds)s folds).",
+        **values,
     )
     key = about.get("key") or {}
     point = key.get("point")
     if point and point["share"] < 1:
         asked, whole = point["evaluations"], point["evaluations"] / point["share"]
-        counted = key.get("counted", "functions")
-        sentence += f", with {asked:.1f} {counted} for a picture, not {whole:.0f}"
-    return f"{sentence}. {tell_growth(about)}".rstrip()
+        counted = str(key.get("counted", "functions"))
+        sentence = say(
+            "The key names %(share)s%% of held-out specimens rightly (%(mean)s%% as the mean over "
+            "kinds; %(folds)s folds), with %(asked)s %(what)s for a picture, not %(whole)s.",
+            asked=grouped(asked, 1),
+            whole=grouped(whole),
+            what=say(COUNTED[counted]) if counted in COUNTED else counted,
+            **values,
+        )
+    return f"{sentence} {tell_growth(about)}".rstrip()
 
 
 def _tell_agreement(about: dict[str, Any]) -> str:
     """Return how often the key puts a specimen into its branch without having seen it."""
     share = about.get("agreement")
     if share is None:
-        return "There are too few specimens in each branch to say how often the key finds it."
-    return (
-        f"The key puts {share:.1%} of held-out specimens into the branch that the tree gave "
-        f"them ({about['n_folds']} folds): that is how far the two agree, and not how "
-        "often they are right, for nobody has named these specimens."
+        return say("There are too few specimens in each branch to say how often the key finds it.")
+    return say(
+        "The key puts %(share)s%% of held-out specimens into the branch that the tree gave them "
+        "(%(folds)s folds): that is how far the two agree, and not how often they are right, for "
+        "nobody has named these specimens.",
+        share=grouped(100 * share, 1),
+        folds=about["n_folds"],
     )
 
 
@@ -82,11 +115,22 @@ def tell_growth(about: dict[str, Any]) -> str:
     said = about.get("growth", {})
     if not said.get("kinds"):
         return ""
-    kinds, share = count(len(said["kinds"]), "kind"), said["accuracy"]
-    right = (
-        f" of their held-out specimens it names {share:.1%} rightly;" if share is not None else ""
-    )
-    return (
-        f"It has learnt {kinds} since, without being trained again:{right} what the others "
-        "lose to them is not in the first figure until it is trained with all."
+    n, share = len(said["kinds"]), said["accuracy"]
+    if share is None:
+        return say_count(
+            "It has learnt %(n)s kind since, without being trained again: what the others lose to "
+            "it is not in the first figure until it is trained with all.",
+            "It has learnt %(n)s kinds since, without being trained again: what the others lose to "
+            "them is not in the first figure until it is trained with all.",
+            n,
+        )
+    return say_count(
+        "It has learnt %(n)s kind since, without being trained again: of its held-out specimens it "
+        "names %(share)s%% rightly; what the others lose to it is not in the first figure until it "
+        "is trained with all.",
+        "It has learnt %(n)s kinds since, without being trained again: of their held-out specimens "
+        "it names %(share)s%% rightly; what the others lose to them is not in the first figure "
+        "until it is trained with all.",
+        n,
+        share=grouped(100 * share, 1),
     )

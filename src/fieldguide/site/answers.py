@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from fieldguide._languages import say
 from fieldguide.guide.answer import Answer, NamedKind
 from fieldguide.guide.views import Branch, PathStep
 from fieldguide.site.chapter_pages import Outline, list_pages
@@ -113,7 +114,7 @@ def show_answer(
     parts = ((n, pages[n].show_answer(guide, said, image)) for n, said in answer.parts.items())
     return ShownAnswer(
         answer=answer,
-        picture=inline_picture(image, "The picture you chose", _SHOWN_PX),
+        picture=inline_picture(image, say("The picture you chose"), _SHOWN_PX),
         outlines=[outline for outline in outlines if outline is not None],
         candidates=[
             Candidate(kind, next(iter(pictures(guide.kind(kind.name).exemplars[:1])), None))

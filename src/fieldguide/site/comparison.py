@@ -9,10 +9,10 @@ from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Specimen
 from fieldguide.site.addresses import AddressBook
 from fieldguide.site.chapter_pages import list_assets, list_styles
+from fieldguide.site.environment import make_environment
 from fieldguide.site.pairs import show_pair
 from fieldguide.site.phrases import alternative_text, tree_name
 from fieldguide.site.pictures import EmbeddedPictures, embed_picture
-from fieldguide.site.render import make_environment
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide

@@ -29,7 +29,7 @@ class Listing:
     first: int  # position of the first one here, from 1
     pictures: list[Picture]
     page_address: Callable[[int], str]  # as it stands in a link
-    order: str = "most typical first"
+    order: str  # in words: "most typical first"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from fieldguide._languages import say
 from fieldguide.errors import EditError
 from fieldguide.guide.edits import Edit, Target
 from fieldguide.guide.edits.records import FORMS, IMAGE, SPECIMEN, WORD
@@ -47,7 +48,7 @@ class Editing:
     def enter(self, request: Request) -> Response:
         """Answer the address with the token: give the cookie, and lead to the home page."""
         if not _is_same(request.query_params.get("token", ""), self._token):
-            raise HTTPException(403, "That is not the address that this guide is edited at.")
+            raise HTTPException(403, say("That is not the address that this guide is edited at."))
         home = f"{request.scope.get('root_path', '')}/"
         response = RedirectResponse(home, status_code=303, headers={"Cache-Control": "no-store"})
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict")
@@ -57,29 +58,29 @@ class Editing:
         """Refuse an edit that does not come from an editor's own page."""
         if not self.is_editor(request):
             raise HTTPException(
-                403, "This browser may not edit; open the address that 'serve --edit' printed."
+                403, say("This browser may not edit; open the address that “serve --edit” printed.")
             )
         # The guard has refused every other origin already.
         site = request.headers.get("sec-fetch-site")
         if site not in (None, "same-origin") or not (site or request.headers.get("origin")):
-            raise HTTPException(403, "Only the guide's own pages may ask this.")
+            raise HTTPException(403, say("Only the guide's own pages may ask this."))
 
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a small form; an HTTPException says what is wrong with it."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise HTTPException(415, "Send an edit as the form of a page does.")
+        raise HTTPException(415, say("Send an edit as the form of a page does."))
     body = b""
     async for part in Request(request.scope, in_time(request.receive)).stream():
         body += part
         if len(body) > MOST_BYTES:
-            raise HTTPException(413, "That edit is too long.", {"Connection": "close"})
+            raise HTTPException(413, say("That edit is too long."), {"Connection": "close"})
     try:
         pairs = parse_qsl(
             body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
         )
     except ValueError:
-        raise HTTPException(400, "That form cannot be read.") from None
+        raise HTTPException(400, say("That form cannot be read.")) from None
     return dict(pairs)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fieldguide._files import encode_json, parse_json, read_regular, remove_listed, write_bytes
+from fieldguide._languages import ENGLISH
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.shelf import is_address, open_file
 from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
@@ -51,6 +52,7 @@ def export_site(
     *,
     overwrite: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    language: str = ENGLISH,
 ) -> Path:
     """Write a guide as a folder of static pages.
 
@@ -65,6 +67,8 @@ def export_site(
         export wrote where they have the name of a page. The others stay.
     progress : callable, optional
         Called with (what is being done, how many are done, how many there are).
+    language : str
+        The language of the pages: ``"en"``, or that of a catalogue.
 
     Returns
     -------
@@ -84,7 +88,9 @@ def export_site(
     ...     page.name, page.exists()
     ('index.html', True)
     """
-    return write_folder(guide, target, _Site(guide), overwrite=overwrite, progress=progress)
+    return write_folder(
+        guide, target, _Site(guide, language), overwrite=overwrite, progress=progress
+    )
 
 
 def write_folder(
@@ -213,9 +219,9 @@ class _Site:
 
     form, first = "site", FIRST
 
-    def __init__(self, guide: "Guide") -> None:
+    def __init__(self, guide: "Guide", language: str) -> None:
         self._guide = guide
-        self._renderer = Renderer(guide, live=False)
+        self._renderer = Renderer(guide, live=False, language=language)
         self._assets = list_assets()
         self._pictures = _used_pictures(guide)
 

@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fieldguide._languages import ENGLISH, choose_language, message, say, speaking
 from fieldguide.errors import FieldguideError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -40,11 +41,13 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _SENTENCES = {
-    400: "The request cannot be understood.",
-    404: "The guide has nothing at this address.",
-    405: "This address does not take that kind of request.",
-    500: "Something went wrong inside the guide; its log says what.",
-    503: "The files of this guide cannot be read at the moment; the server's log says why.",
+    400: message("The request cannot be understood."),
+    404: message("The guide has nothing at this address."),
+    405: message("This address does not take that kind of request."),
+    500: message("Something went wrong inside the guide; its log says what."),
+    503: message(
+        "The files of this guide cannot be read at the moment; the server's log says why."
+    ),
 }
 _THREADS = 8  # that make pages: more would not be quicker, and each keeps memory of its own
 _log = logging.getLogger("fieldguide.site")
@@ -54,17 +57,34 @@ class Guard:
     """ASGI middleware: check the host, add the headers, turn every failure into an answer."""
 
     def __init__(
-        self, app: ASGIApp, allowed_hosts: Iterable[str], missing_page: Callable[[str], str]
+        self,
+        app: ASGIApp,
+        allowed_hosts: Iterable[str],
+        missing_page: Callable[[str], str],
+        language: str | None = None,
     ) -> None:
         self.app = app
         self.allowed_hosts = frozenset(host.lower().strip("[]") for host in allowed_hosts)
         self.missing_page = missing_page
+        self.language = language
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, in the language of its reader."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        with speaking(self._choose_language(scope)):
+            await self._answer(scope, receive, send)
+
+    def _choose_language(self, scope: Scope) -> str:
+        """Return the language of a page; what programs ask for is in English."""
+        path = Request(scope).url.path
+        if path.startswith("/api/") and not path.endswith(".html"):
+            return ENGLISH
+        accepted = Headers(scope=scope).get("accept-language", "")
+        return self.language or choose_language(accepted)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         started = False
 
@@ -94,19 +114,20 @@ class Guard:
             if started:
                 raise
             status = 503 if is_told else 500
-            failure = HTTPException(status, _SENTENCES[status])
+            failure = HTTPException(status, say(_SENTENCES[status]))
             await error_response(request, failure, self.missing_page)(scope, receive, send_guarded)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         if not self._allows(headers.get("host", "")):
             raise HTTPException(
-                421, "This guide does not answer to that host name; use the address it printed."
+                421,
+                say("This guide does not answer to that host name; use the address it printed."),
             )
         origin = headers.get("origin")
         is_foreign = origin is not None and _netloc(origin) != headers["host"].lower()
         if is_foreign and scope["method"] not in ("GET", "HEAD"):
-            raise HTTPException(403, "Only the guide's own pages may ask this.")
+            raise HTTPException(403, say("Only the guide's own pages may ask this."))
 
     def _allows(self, host_header: str) -> bool:
         try:
@@ -136,7 +157,9 @@ def error_response(
 def word_error(error: HTTPException) -> str:
     """Return what an error says, as one sentence."""
     default = HTTPException(error.status_code).detail
-    return _SENTENCES.get(error.status_code, default) if error.detail == default else error.detail
+    if error.detail != default or error.status_code not in _SENTENCES:
+        return error.detail
+    return say(_SENTENCES[error.status_code])
 
 
 def wants_json(request: Request) -> bool:

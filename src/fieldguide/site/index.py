@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from fieldguide._languages import say
 from fieldguide.site.phrases import name_source, rank_source
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ def sections(guide: "Guide") -> list[Section]:
         see = [kind for _, kind in strongest[:_MOST_REFERENCES]]
         by_source[guide.sources.get(name, "")].append(Entry(name, count, word=name, see=see))
     ordered = sorted(by_source, key=lambda source: (rank_source(source), source))
-    found = [("Kinds", kinds)] if kinds else []
-    found += [(name_source(source) if source else "Words", by_source[source]) for source in ordered]
+    found = [(say("Kinds"), kinds)] if kinds else []
+    found += [
+        (name_source(source) if source else say("Words"), by_source[source]) for source in ordered
+    ]
     return [Section(title, len(entries), _by_letter(entries)) for title, entries in found]
 
 

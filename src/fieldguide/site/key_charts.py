@@ -6,16 +6,18 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from fieldguide.site.phrases import percent
+from fieldguide._languages import grouped, message, say
+from fieldguide.guide.telling import COUNTED
+from fieldguide.site.phrases import begin, percent
 
 _WIDTH, _HEIGHT = 440, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 14, 42
 _NAMES = {
-    "OneVsAllClassifier": "one-vs-all",
-    "RelaxedHierarchyClassifier": "relaxed hierarchy",
-    "AttentionTreeClassifier": "attention tree",
-    "NormalizedCutTreeClassifier": "normalized cuts",
-    "ConfusionTreeClassifier": "confusion tree",
+    "OneVsAllClassifier": message("one-vs-all"),
+    "RelaxedHierarchyClassifier": message("relaxed hierarchy"),
+    "AttentionTreeClassifier": message("attention tree"),
+    "NormalizedCutTreeClassifier": message("normalized cuts"),
+    "ConfusionTreeClassifier": message("confusion tree"),
     "DAGSVMClassifier": "DAGSVM",
 }
 
@@ -73,9 +75,9 @@ def draw_costs(key: dict[str, Any]) -> Chart | None:
     )
     ticks = [c for c in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _is_in(c, axes.x)]
     lines = axes.frame(
-        [(log(c), f"{c:,}") for c in ticks],
+        [(log(c), grouped(c)) for c in ticks],
         [(value, percent(value)) for value in _levels(*axes.y)],
-        f"{key.get('counted', 'functions')} evaluated for a picture, on average",
+        say("%(what)s evaluated for a picture, on average", what=_name_counted(key)),
     )
     for name, curve in curves.items():
         placed = [axes.place(log(p["evaluations"]), p["accuracy"]) for p in curve]
@@ -85,7 +87,7 @@ def draw_costs(key: dict[str, Any]) -> Chart | None:
         lines += [f'<circle class="chart-dot" cx="{x}" cy="{y}" r="2.6"/>' for x, y in placed]
         x, y = placed[-1]
         anchor = "end" if x > _WIDTH / 2 else "start"
-        lines.append(chart_text(x, y - 8, _NAMES.get(name, name), anchor))
+        lines.append(chart_text(x, y - 8, _name_key(name), anchor))
     x, y = axes.place(log(chosen["evaluations"]), chosen["accuracy"])
     lines.append(f'<circle class="chart-chosen" cx="{x}" cy="{y}" r="7"/>')
     return Chart(Markup("\n".join(lines)), _WIDTH, _HEIGHT, _tell_costs(key), _tell_costs(key))
@@ -98,20 +100,26 @@ def draw_reliability(key: dict[str, Any]) -> Chart | None:
         return None
     axes = _Axes((0.0, 1.0), (0.0, 1.0))
     ticks = [(v, percent(v)) for v in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    lines = axes.frame(ticks, ticks, "how sure the key said it was")
+    lines = axes.frame(ticks, ticks, say("how sure the key said it was"))
     (x0, y0), (x1, y1) = axes.place(0, 0), axes.place(1, 1)
     lines.append(f'<path class="chart-rule" d="M{x0} {y0}L{x1} {y1}"/>')
     most = max(n for _, _, n in bins)
     for sure, right, n in bins:
         x, y = axes.place(sure, right)
-        title = f"said {percent(sure)}, right {percent(right)} of {n:.0f}"
+        title = say(
+            "said %(sure)s, right %(right)s of %(n)s",
+            sure=percent(sure),
+            right=percent(right),
+            n=round(n),
+        )
         lines.append(
             f'<g class="chart-bin"><title>{escape(title)}</title>'
             f'<circle cx="{x}" cy="{y}" r="{2.5 + 6.5 * (n / most) ** 0.5:.1f}"/></g>'
         )
-    said = (
+    said = say(
         "How often held-out answers are right, by how sure they were; larger dots are more "
-        f"specimens. They are {percent(key['calibration_error'])} apart on average."
+        "specimens. They are %(share)s apart on average.",
+        share=percent(key["calibration_error"]),
     )
     return Chart(Markup("\n".join(lines)), _WIDTH, _HEIGHT, said, said)
 
@@ -119,19 +127,34 @@ def draw_reliability(key: dict[str, Any]) -> Chart | None:
 def _tell_costs(key: dict[str, Any]) -> str:
     point, tried = key["point"], key["tried"]
     taken = next((each["name"] for each in tried if point in each["points"]), "OneVsAllClassifier")
-    said = (
-        f"Each dot is a setting of a key, judged on held-out specimens; the ringed one was taken: "
-        f"{_NAMES.get(taken, taken)}, {percent(point['accuracy'])} right with "
-        f"{point['evaluations']:.1f} {key.get('counted', 'functions')}, "
-        f"{percent(point['share'])} of one-vs-all's."
+    said = say(
+        "Each dot is a setting of a key, judged on held-out specimens; the ringed one was taken: "
+        "%(key)s, %(right)s right with %(n)s %(what)s, %(share)s of one-vs-all's.",
+        key=_name_key(taken),
+        right=percent(point["accuracy"]),
+        n=grouped(point["evaluations"], 1),
+        what=_name_counted(key),
+        share=percent(point["share"]),
     )
     left = [each for each in tried if not each["points"]]
     for each in left:
-        said += (
-            f" {_NAMES.get(each['name'], each['name']).capitalize()}: {each['way']:.1f} functions "
-            "from its root to a leaf, more than the other tree, so it was not tried further."
+        said += " " + say(
+            "%(key)s: %(n)s functions from its root to a leaf, more than the other tree, so it was "
+            "not tried further.",
+            key=begin(_name_key(each["name"])),
+            n=grouped(each["way"], 1),
         )
     return said
+
+
+def _name_key(name: str) -> str:
+    return say(_NAMES[name]) if name in _NAMES else name
+
+
+def _name_counted(key: dict[str, Any]) -> str:
+    """Return what the key evaluates for a picture."""
+    counted = str(key.get("counted", "functions"))
+    return say(COUNTED[counted]) if counted in COUNTED else counted
 
 
 def _levels(low: float, high: float) -> list[float]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from markupsafe import escape
 
 from fieldguide._display import printable
-from fieldguide.guide.naming import listed
+from fieldguide._languages import message, messages, say, say_count
+from fieldguide.guide.naming import either, listed
 from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import (
     BOTH,
@@ -28,7 +29,15 @@ from fieldguide.site.key_layout import (
 )
 from fieldguide.site.phrases import count
 
-WORDS = {"−": "minus", "0": "both", "+": "plus"}
+WORDS = {"−": message("minus"), "0": message("both"), "+": message("plus")}
+_ALL_COUPLETS = messages(
+    "The key as a tree of pictures, with its couplet.",
+    "The key as a tree of pictures, all %(n)s couplets.",
+)
+_FIRST_COUPLETS = messages(
+    "The key as a tree of pictures, the first %(drawn)s of %(n)s couplet.",
+    "The key as a tree of pictures, the first %(drawn)s of %(n)s couplets.",
+)
 NAME_PX = 10.5  # size of the names; the style sheet has the same
 _MOST_NAMES_IN_LINE = 12
 _NARROW = set("ijltfr.,;:'|!()[] -")
@@ -61,19 +70,22 @@ def describe_drawing(couplets: Sequence[Couplet], layout: Layout) -> str:
     """Say in words what a drawing shows, for who cannot see it."""
     first = layout.cards[1]
     sides = [
-        f"{WORDS[row.sign]}: {count(len(row.kinds), 'kind')}"
-        + (f", {_introduce(row)} {listed(_few(_kinds_of(row.shown, layout)))}" if row.shown else "")
+        f"{say(WORDS[row.sign])}: {count(len(row.kinds), 'kind')}"
+        + (f", {_introduce(row, layout)}" if row.shown else "")
         for row in first.rows
     ]
-    shown = (
-        f"all {len(couplets):,}" if len(layout.cards) == len(couplets) else
-        f"the first {len(layout.cards):,} of {len(couplets):,}"
-    )  # fmt: skip
-    return f"The key as a tree of pictures, {shown} couplets. Couplet 1, {'; '.join(sides)}."
+    if len(layout.cards) == len(couplets):
+        whole = say_count(*_ALL_COUPLETS, len(couplets))
+    else:
+        whole = say_count(*_FIRST_COUPLETS, len(couplets), drawn=len(layout.cards))
+    return f"{whole} " + say("Couplet 1, %(sides)s.", sides="; ".join(sides))
 
 
-def _introduce(row: Row) -> str:
-    return "such as" if row.shown[0].specimen is None else "with pictures of"
+def _introduce(row: Row, layout: Layout) -> str:
+    kinds = listed(_few(_kinds_of(row.shown, layout)))
+    if row.shown[0].specimen is None:
+        return say("such as %(kinds)s", kinds=kinds)
+    return say("with pictures of %(kinds)s", kinds=kinds)
 
 
 def _kinds_of(shown: Sequence[Exemplar], layout: Layout) -> list[str]:
@@ -109,16 +121,20 @@ def name_kinds(
     """Name as many kinds as fit into some lines, those of ``first`` first, and count the others."""
     names = list(dict.fromkeys([*first, *kinds]))
     if not names:
-        return ["no kind alone"]
+        return [say("no kind alone")]
     for n in range(min(len(names), _MOST_NAMES_IN_LINE * n_lines), 0, -1):
         rest = len(names) - n
         parts = [*(f"{name}," for name in names[: n - 1]), names[n - 1]]
-        parts += [f"+ {rest} more"] if rest else []
+        parts += [_count_more(rest)] if rest else []
         lines = wrap(parts, width_px, NAME_PX)
         if len(lines) <= n_lines and all(text_width(x, NAME_PX) <= width_px for x in lines):
             return lines
-    tail = f" + {len(names) - 1} more" if len(names) > 1 else ""
+    tail = f" {_count_more(len(names) - 1)}" if len(names) > 1 else ""
     return [shorten(names[0], width_px - text_width(tail, NAME_PX), NAME_PX) + tail]
+
+
+def _count_more(n: int) -> str:
+    return say_count("+ %(n)s more", "+ %(n)s more", n)
 
 
 def wrap(words: Sequence[str], width_px: float, size_px: float) -> list[str]:
@@ -170,7 +186,8 @@ def _card(card: Card, layout: Layout, draw_picture: DrawPicture, address: Addres
     n_kinds = len(couplet.minus) + len(couplet.both) + len(couplet.plus)
     note = count(n_kinds, "kind")
     if card.also_from:
-        note += f", also from {listed([str(number) for number in card.also_from])}"
+        numbers = listed([str(number) for number in card.also_from])
+        note += ", " + say("also from %(numbers)s", numbers=numbers)
     number = (
         f'<text class="key-number" x="{card.x:.1f}" y="{card.y + 14:.1f}">{couplet.number}</text>'
     )
@@ -194,11 +211,12 @@ def _row(
     address: Address,
 ) -> list[str]:
     width, height = PICTURE_PX
+    word = escape(say(WORDS[row.sign]))
     top, x = middle - height / 2, card.x + SIGN_PX
     parts = [
         f'<text class="key-sign" x="{card.x + 9:.1f}" y="{top + 14:.1f}" text-anchor="middle">'
         f"{row.sign}</text>",
-        f'<text class="key-word" x="{card.x:.1f}" y="{top + 25:.1f}">{WORDS[row.sign]}</text>',
+        f'<text class="key-word" x="{card.x:.1f}" y="{top + 25:.1f}">{word}</text>',
     ]
     for place, exemplar in enumerate(row.shown):
         line, column = divmod(place, ROW_PICTURES)
@@ -265,8 +283,8 @@ def _mark(row: Row, card: Card, layout: Layout) -> _Mark:
 
 def _name_row(row: Row, layout: Layout, width_px: float) -> list[str]:
     if row.end and set(row.end) != set(row.kinds):
-        ends = " or ".join(fit(layout.spell(kind)) for kind in row.end)
-        return [shorten(f"ends: {ends}", width_px, NAME_PX)]
+        ends = either([fit(layout.spell(kind)) for kind in row.end])
+        return [shorten(say("ends: %(kinds)s", kinds=ends), width_px, NAME_PX)]
     kinds = [fit(layout.spell(kind)) for kind in row.kinds]
     return name_kinds(kinds, _kinds_of(row.shown, layout), width_px, max(row.n_name_lines, 1))
 

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fieldguide._languages import say, say_count
 from fieldguide.collection.frames import STRETCH_PX
 from fieldguide.guide.movement import Movement, MovingFrame
 from fieldguide.guide.views import Specimen
 from fieldguide.site.chapter_pages import Outline
-from fieldguide.site.phrases import clip_time, count, percent
+from fieldguide.site.phrases import clip_time, percent
 from fieldguide.site.pictures import fit
 
 if TYPE_CHECKING:
@@ -30,24 +31,35 @@ def show_movement(guide: "Guide", i: int, specimen: Specimen) -> ShownMovement |
     if movement is None or not movement.frames:
         return None
     size = fit(specimen, STRETCH_PX)
-    kind = "its kind" if specimen.kind is None else guide.shown_name(specimen.kind)
+    kind = say("its kind") if specimen.kind is None else guide.shown_name(specimen.kind)
     frames = [(frame, _outline(frame, size, kind)) for frame in movement.frames]
-    right = f"{movements.n_right:,} of {count(movements.n_asked, 'clip')}"
-    said = (
-        f"By its movement alone (small blocks of edges and of movement), it is "
-        f"{guide.shown_name(movement.kind)} ({percent(movement.confidence)}), says a key that has "
-        f"not seen this clip; such a key is right about {right}."
+    said = say_count(
+        "By its movement alone (small blocks of edges and of movement), it is %(kind)s (%(share)s),"
+        " says a key that has not seen this clip; such a key is right about %(right)s of %(n)s "
+        "clip.",
+        "By its movement alone (small blocks of edges and of movement), it is %(kind)s (%(share)s),"
+        " says a key that has not seen this clip; such a key is right about %(right)s of %(n)s "
+        "clips.",
+        movements.n_asked,
+        kind=guide.shown_name(movement.kind),
+        share=percent(movement.confidence),
+        right=movements.n_right,
     )
     return ShownMovement(frames, size, [said, _word_tube(movement, kind)])
 
 
 def _word_tube(movement: Movement, kind: str) -> str:
     if all(frame.box is None for frame in movement.frames):
-        return f"No part of it speaks for {kind} to a model that was trained on other clips."
-    times = f"{clip_time(movement.start_s)} to {clip_time(movement.end_s)}"
-    return (
-        f"Outlined, {times}: the part that speaks most for {kind}, found by a model that was "
-        "trained on other clips."
+        return say(
+            "No part of it speaks for %(kind)s to a model that was trained on other clips.",
+            kind=kind,
+        )
+    return say(
+        "Outlined, %(start)s to %(end)s: the part that speaks most for %(kind)s, found by a model "
+        "that was trained on other clips.",
+        start=clip_time(movement.start_s),
+        end=clip_time(movement.end_s),
+        kind=kind,
     )
 
 
@@ -59,5 +71,5 @@ def _outline(frame: MovingFrame, size: tuple[int, int], kind: str) -> Outline | 
         round(side * length, 1) for side, length in zip(frame.box, (width, height) * 2, strict=True)
     )
     path = f"M{x0},{y0}H{x1}V{y1}H{x0}Z"
-    words = f"what speaks for {kind} at {clip_time(frame.at_s)}"
+    words = say("what speaks for %(kind)s at %(time)s", kind=kind, time=clip_time(frame.at_s))
     return Outline(width, height, path, words, "xMidYMid meet")

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from fieldguide._languages import say
 from fieldguide.guide.finding import rewrite_term
 from fieldguide.guide.views import Facet, QueryResult, Term
 from fieldguide.site.addresses import AddressBook, href
@@ -103,5 +104,5 @@ _KINDS = "\0kinds"  # no source is called so
 
 def _title(source: str) -> str:
     if source == _KINDS:
-        return "Kinds"
-    return name_source(source) if source else "Words"
+        return say("Kinds")
+    return name_source(source) if source else say("Words")

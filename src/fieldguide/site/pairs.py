@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fieldguide._languages import message, say
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
 from fieldguide.site.addresses import AddressBook
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
 _N_EXEMPLARS = 4  # of each kind
-NO_BORDER = "The key is in doubt of none of their specimens."
+NO_BORDER = message("The key is in doubt of none of their specimens.")
 
 
 def show_pair(
@@ -79,9 +80,9 @@ def pair_lines(guide: "Guide", pair: KindPair) -> list[str]:
             lines += [*said, ""]
     lines += [word_confusion(pair, guide.shown_name)]
     if pair.border:
-        lines += ["", "On the border"]
+        lines += ["", say("On the border")]
     elif pair.of_kind and pair.of_other:
-        lines += [NO_BORDER]
+        lines += [say(NO_BORDER)]
     for each in guide.specimens(pair.border):
         label = guide.shown_name(each.kind or "")
         lines.append(f"  {each.path}: {label}, {word_doubt(each, guide.shown_name)}")

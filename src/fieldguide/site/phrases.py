@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from fieldguide._languages import grouped, message, messages, say, say_count
 from fieldguide.guide.answer import Answer
-from fieldguide.guide.dates import MONTHS
-from fieldguide.guide.naming import LIKE, display_name, listed
+from fieldguide.guide.naming import LIKE, display_name, either, listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Branch, KeyPath, PathStep, QueryResult, SideWords, Specimen, Term
 
@@ -27,105 +27,170 @@ MEASURING = (  # the steps of a build in which pictures are read
     "waiting for a worker",
 )
 SOURCES = {
-    "annotation": "Noted by the owner",
-    "taught": "Taught by the owner",
-    "keyword": "Keywords of the files",
-    "folder": "Names of folders",
-    "kind": "Names of kinds",
-    "subject": "About the subject",
-    "vocabulary": "Seen by the network, in words of the owner’s",
-    "network": "Seen by the network",
-    "surroundings": "About the surroundings",
-    "picture": "About the picture",
+    "annotation": message("Noted by the owner"),
+    "taught": message("Taught by the owner"),
+    "keyword": message("Keywords of the files"),
+    "folder": message("Names of folders"),
+    "kind": message("Names of kinds"),
+    "subject": message("About the subject"),
+    "vocabulary": message("Seen by the network, in words of the owner’s"),
+    "network": message("Seen by the network"),
+    "surroundings": message("About the surroundings"),
+    "picture": message("About the picture"),
 }
 
 _SURE = (
-    (0.95, "almost certain"),
-    (0.80, "confident"),
-    (0.60, "fairly sure"),
-    (0.40, "unsure"),
-    (0.0, "little more than a guess"),
+    (0.95, message("almost certain")),
+    (0.80, message("confident")),
+    (0.60, message("fairly sure")),
+    (0.40, message("unsure")),
+    (0.0, message("little more than a guess")),
+)
+_MONTHS = (
+    message("January"),
+    message("February"),
+    message("March"),
+    message("April"),
+    message("May"),
+    message("June"),
+    message("July"),
+    message("August"),
+    message("September"),
+    message("October"),
+    message("November"),
+    message("December"),
 )
 _MOST_TYPES = 8  # of files, named apart
-_IRREGULAR = {"branch": "branches"}
+# What is counted: none of them, one, many.
+NOUNS = {
+    "branch": (message("no branches"), *messages("%(n)s branch", "%(n)s branches")),
+    "chain": (message("no chains"), *messages("%(n)s chain", "%(n)s chains")),
+    "character": (message("no characters"), *messages("%(n)s character", "%(n)s characters")),
+    "clip": (message("no clips"), *messages("%(n)s clip", "%(n)s clips")),
+    "couplet": (message("no couplets"), *messages("%(n)s couplet", "%(n)s couplets")),
+    "file": (message("no files"), *messages("%(n)s file", "%(n)s files")),
+    "hour": (message("no hours"), *messages("%(n)s hour", "%(n)s hours")),
+    "kind": (message("no kinds"), *messages("%(n)s kind", "%(n)s kinds")),
+    "line": (message("no lines"), *messages("%(n)s line", "%(n)s lines")),
+    "minute": (message("no minutes"), *messages("%(n)s minute", "%(n)s minutes")),
+    "more confusion": (
+        message("no more confusions"),
+        *messages("%(n)s more confusion", "%(n)s more confusions"),
+    ),
+    "more kind": (message("no more kinds"), *messages("%(n)s more kind", "%(n)s more kinds")),
+    "more mark": (message("no more marks"), *messages("%(n)s more mark", "%(n)s more marks")),
+    "more pair": (message("no more pairs"), *messages("%(n)s more pair", "%(n)s more pairs")),
+    "more place": (message("no more places"), *messages("%(n)s more place", "%(n)s more places")),
+    "more type": (message("no more types"), *messages("%(n)s more type", "%(n)s more types")),
+    "more way": (message("no more ways"), *messages("%(n)s more way", "%(n)s more ways")),
+    "pair": (message("no pairs"), *messages("%(n)s pair", "%(n)s pairs")),
+    "pattern": (message("no patterns"), *messages("%(n)s pattern", "%(n)s patterns")),
+    "picture": (message("no pictures"), *messages("%(n)s picture", "%(n)s pictures")),
+    "second": (message("no seconds"), *messages("%(n)s second", "%(n)s seconds")),
+    "specimen": (message("no specimens"), *messages("%(n)s specimen", "%(n)s specimens")),
+    "sweep": (message("no sweeps"), *messages("%(n)s sweep", "%(n)s sweeps")),
+    "word": (message("no words"), *messages("%(n)s word", "%(n)s words")),
+}
 _TREES = {
-    "attribute": "Attribute Tree Process",
-    "bernoulli": "FBLM, a tree of Bernoulli rates",
-    "agglomerative": "Ward clustering of the words",
+    "attribute": message("Attribute Tree Process"),
+    "bernoulli": message("FBLM, a tree of Bernoulli rates"),
+    "agglomerative": message("Ward clustering of the words"),
 }
 
 
-FOUND_NOTE = "a branch of the tree, found and not given: the collection has no labels"
-_STRANGER = "perhaps none of these kinds", "hardly any specimen is so unlike all others"
-_EMPTY = "perhaps nothing to see", "no subject stands out as one does in the specimens"
+FOUND_NOTE = message("a branch of the tree, found and not given: the collection has no labels")
+_STRANGER = (
+    message("perhaps none of these kinds"),
+    message("hardly any specimen is so unlike all others"),
+)
+_EMPTY = (
+    message("perhaps nothing to see"),
+    message("no subject stands out as one does in the specimens"),
+)
 
 
 def count(number: int, noun: str) -> str:
     """Count things in words: ``"1 specimen"``, ``"1,204 specimens"``, ``"no specimens"``."""
-    plural = _IRREGULAR.get(noun, noun + "s")
-    if number == 0:
-        return f"no {plural}"
-    return f"{number:,} {noun if number == 1 else plural}"
+    none, one, many = NOUNS[noun]
+    return say_count(one, many, number) if number else say(none)
+
+
+def begin(text: str) -> str:
+    """Write a text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def percent(share: float) -> str:
     """Write a share so that only what is whole reads as 0% or 100%."""
-    if share <= 0:
-        return "0%"
-    if share >= 1:
-        return "100%"
-    if share < 0.005:
-        return "under 1%"
-    if share > 0.995:
-        return "over 99%"
-    return f"{100 * share:.0f}%"
+    if 0 < share < 0.005:
+        return say("under 1%%")
+    if 0.995 < share < 1:
+        return say("over 99%%")
+    return say("%(number)s%%", number=f"{100 * min(max(share, 0.0), 1.0):.0f}")
 
 
 def signed(number: float) -> str:
     """Write a margin: ``"+0.71"``, ``"−1.20"``."""
-    return f"{'+' if number > 0 else '−'}{abs(number):.2f}"
+    return f"{'+' if number > 0 else '−'}{grouped(abs(number), 2)}"
 
 
 def how_sure(probability: float) -> str:
     """Say a probability in words."""
-    return next(phrase for least, phrase in _SURE if probability >= least or least == 0.0)
+    return say(next(phrase for least, phrase in _SURE if probability >= least or least == 0.0))
 
 
 def tree_name(about: dict[str, Any]) -> str:
     """Name the method that grew a guide's tree."""
     grown = about.get("tree") or {}
-    method = grown.get("method") or (about.get("settings") or {}).get("tree") or "unknown"
-    return _TREES.get(method, method)
+    method = grown.get("method") or (about.get("settings") or {}).get("tree")
+    if method is None:
+        return say("unknown")
+    return say(_TREES[method]) if method in _TREES else str(method)
 
 
 def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
     """Say how the tree of a guide was grown: (what, how) in plain words."""
     grown = about.get("tree") or {}
-    facts = [("Tree", tree_name(about))]
+    facts = [(say("Tree"), tree_name(about))]
     if grown.get("because"):
-        facts.append(("Why this tree", grown["because"]))
+        facts.append((say("Why this tree"), grown["because"]))
     if grown.get("n_words"):
-        facts.append(("Grown from", count(grown["n_words"], "word")))
+        facts.append((say("Grown from"), count(grown["n_words"], "word")))
     if grown.get("n_sweeps"):
         chains, sweeps = count(grown["n_chains"], "chain"), count(grown["n_sweeps"], "sweep")
         begun, found = (count(grown[name], "branch") for name in ("n_start", "n_nodes"))
         facts.append(
             (
-                "Sampled",
-                f"{chains} of {sweeps}, begun at a clustering with {begun}; the best sample has "
-                f"{found} before those without words are folded; the tree is what most samples say",
+                say("Sampled"),
+                say(
+                    "%(chains)s of %(sweeps)s, begun at a clustering with %(begun)s; the best "
+                    "sample has %(found)s before those without words are folded; the tree is what "
+                    "most samples say",
+                    chains=chains,
+                    sweeps=sweeps,
+                    begun=begun,
+                    found=found,
+                ),
             )
         )
-        facts.append(("Do chains agree", word_r_hat(grown.get("r_hat"))))
+        facts.append((say("Do chains agree"), word_r_hat(grown.get("r_hat"))))
     if grown.get("n_by_likeness"):
-        divided = count(grown["n_by_likeness"], "branch")
-        facts.append(("By likeness", f"{divided} where no word divides further"))
+        divided = say_count(
+            "%(n)s branch where no word divides further",
+            "%(n)s branches where no word divides further",
+            grown["n_by_likeness"],
+        )
+        facts.append((say("By likeness"), divided))
     if grown.get("purity") is not None:
         facts.append(
             (
-                "Beside the kinds",
-                f"{percent(grown['purity'])} of specimens sit with the most frequent kind of their "
-                f"branch; two of one kind are {-grown['locality']:.1f} steps apart on average",
+                say("Beside the kinds"),
+                say(
+                    "%(share)s of specimens sit with the most frequent kind of their branch; two "
+                    "of one kind are %(steps)s steps apart on average",
+                    share=percent(grown["purity"]),
+                    steps=grouped(0.0 - grown["locality"], 1),
+                ),
             )
         )
     return facts
@@ -135,29 +200,36 @@ def word_truth(branch: Branch) -> str:
     """Say how often the name of a branch is true of its pictures."""
     share = percent(branch.truth)
     if not branch.is_likeness:
-        return f"its name is true of about {share} of them"
+        return say("its name is true of about %(share)s of them", share=share)
     if not branch.words[0].startswith(LIKE):
-        return "named by the kinds that it holds"
-    return f"{share} of them are like what it is named after"
+        return say("named by the kinds that it holds")
+    return say("%(share)s of them are like what it is named after", share=share)
 
 
 def word_stability(stability: float) -> str:
     """Say how far chains of samples agree on a branch."""
-    return (
-        f"Chains of samples agree on it to {percent(stability)}: as much of it, and of what "
-        "each of them puts in its place, is the same."
+    return say(
+        "Chains of samples agree on it to %(share)s: as much of it, and of what each of them puts "
+        "in its place, is the same.",
+        share=percent(stability),
     )
 
 
 def word_r_hat(r_hat: float | None) -> str:
     """Say what the R-hat of the chains means."""
     if r_hat is None:
-        return "not known"
+        return say("not known")
     if r_hat < 1.1:
-        return f"yes: R-hat of the joint density is {r_hat:.2f}, and under 1.1 is agreement"
-    return (
-        f"no: R-hat of the joint density is {r_hat:.1f}, and agreement is under 1.1; another seed "
-        "gives a somewhat different tree"
+        return say(
+            "yes: R-hat of the joint density is %(r_hat)s, and under %(limit)s is agreement",
+            r_hat=grouped(r_hat, 2),
+            limit=grouped(1.1, 1),
+        )
+    return say(
+        "no: R-hat of the joint density is %(r_hat)s, and agreement is under %(limit)s; another "
+        "seed gives a somewhat different tree",
+        r_hat=grouped(r_hat, 1),
+        limit=grouped(1.1, 1),
     )
 
 
@@ -169,16 +241,31 @@ def is_close_call(probability: float) -> bool:
 def word_path(path: KeyPath, answer: str, spell: Spell = display_name) -> str:
     """Say where a way through the key ended, who decided, and what the answer cost."""
     end = [spell(kind) for kind in path.end]
-    ended = f"The likelier sides lead to {' or '.join(end[:6])}{' or others' if end[6:] else ''}"
+    ends = either([*end[:6], *([say("others")] if end[6:] else [])])
     if len(end) > 1:
-        ended += f", and the functions of these kinds decide for {spell(answer)}"
-    elif path.end[0] != answer:
-        ended += (
-            ", but the key also looked down the other side of close calls, and the functions of "
-            f"the kinds that it found there decide for {spell(answer)}"
+        ended = say(
+            "The likelier sides lead to %(ends)s, and the functions of these kinds decide for "
+            "%(answer)s.",
+            ends=ends,
+            answer=spell(answer),
         )
-    asked = count(path.evaluations, "evaluation")
-    return f"{ended}. The answer took {asked}; one-vs-all would take {path.one_vs_all:,}."
+    elif path.end[0] != answer:
+        ended = say(
+            "The likelier sides lead to %(ends)s, but the key also looked down the other side of "
+            "close calls, and the functions of the kinds that it found there decide for "
+            "%(answer)s.",
+            ends=ends,
+            answer=spell(answer),
+        )
+    else:
+        ended = say("The likelier sides lead to %(ends)s.", ends=ends)
+    asked = say_count(
+        "The answer took %(n)s evaluation; one-vs-all would take %(all)s.",
+        "The answer took %(n)s evaluations; one-vs-all would take %(all)s.",
+        path.evaluations,
+        all=path.one_vs_all,
+    )
+    return f"{ended} {asked}"
 
 
 def word_unknown(answer: Answer) -> tuple[str, str]:
@@ -192,10 +279,11 @@ def word_unknown(answer: Answer) -> tuple[str, str]:
     'perhaps none of these kinds, or nothing to see'
     """
     if answer.none_of_these and answer.nothing_to_see:
-        return f"{_STRANGER[0]}, or nothing to see", f"{_STRANGER[1]}, and {_EMPTY[1]}"
+        because = say("%(this)s, and %(that)s", this=say(_STRANGER[1]), that=say(_EMPTY[1]))
+        return say("perhaps none of these kinds, or nothing to see"), because
     if answer.none_of_these:
-        return _STRANGER
-    return _EMPTY if answer.nothing_to_see else ("", "")
+        return say(_STRANGER[0]), say(_STRANGER[1])
+    return (say(_EMPTY[0]), say(_EMPTY[1])) if answer.nothing_to_see else ("", "")
 
 
 def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) -> str:
@@ -209,10 +297,11 @@ def word_group(group: Sequence[str], n_kinds: int, spell: Spell = display_name) 
     if len(group) < 2:
         return ""
     if len(group) == n_kinds:
-        return "The key is too unsure here to say even a group of kinds nine times in ten."
+        return say("The key is too unsure here to say even a group of kinds nine times in ten.")
     names = [spell(kind) for kind in group]
-    *first, last = [*names[:6], f"one of {len(names) - 6} more"] if len(names) > 7 else names
-    return f"Nine times in ten it is {', '.join(first)} or {last}."
+    if len(names) > 7:
+        names = [*names[:6], say("one of %(n)s more", n=len(names) - 6)]
+    return say("Nine times in ten it is %(kinds)s.", kinds=either(names))
 
 
 def word_side(own: SideWords, other: SideWords, spell: Spell = display_name) -> str:
@@ -225,12 +314,14 @@ def word_side(own: SideWords, other: SideWords, spell: Spell = display_name) -> 
     >>> word_side(cats, others), word_side(others, cats), word_side(others, others)
     ('cat family; also beaver', 'not so', '')
     """
-    said = ", ".join(word.name for word in own.words) or ("not so" if other.words else "")
+    said = ", ".join(word.name for word in own.words) or (say("not so") if other.words else "")
     if not said or not own.exceptions:
         return said
-    more = [f"{len(own.exceptions) - MOST_BUT} more"] if len(own.exceptions) > MOST_BUT + 1 else []
     names = [spell(kind) for kind in own.exceptions]
-    return f"{said}; also {listed([*names[: MOST_BUT if more else None], *more])}"
+    if len(names) > MOST_BUT + 1:
+        n_more = len(names) - MOST_BUT
+        names = [*names[:MOST_BUT], say_count("%(n)s more", "%(n)s more", n_more)]
+    return say("%(words)s; also %(kinds)s", words=said, kinds=listed(names))
 
 
 def word_step(step: PathStep) -> str:
@@ -250,7 +341,9 @@ def word_step(step: PathStep) -> str:
         taken, left = left, taken
     if taken or not left:
         return ", ".join(taken)
-    return f"none of {listed(left)}" if len(left) > 1 else f"not {left[0]}"
+    if len(left) > 1:
+        return say("none of %(words)s", words=listed(left))
+    return say("not %(word)s", word=left[0])
 
 
 def word_confusion(pair: KindPair, spell: Spell = display_name) -> str:
@@ -263,28 +356,41 @@ def word_confusion(pair: KindPair, spell: Spell = display_name) -> str:
     """
     kind, other = spell(pair.kind), spell(pair.other)
     if not pair.of_kind + pair.of_other:
-        return "The key was not asked about their specimens."
+        return say("The key was not asked about their specimens.")
+    known = {"kind": kind, "other": other, "m": pair.of_other}
     if not pair.n_taken + pair.n_other_taken:
-        asked = count(pair.of_kind, "specimen")
-        return (
-            f"Held out, the key never takes one for the other: it was asked about {asked} of "
-            f"{kind} and {pair.of_other:,} of {other}."
+        return say_count(
+            "Held out, the key never takes one for the other: it was asked about %(n)s specimen of "
+            "%(kind)s and %(m)s of %(other)s.",
+            "Held out, the key never takes one for the other: it was asked about %(n)s specimens "
+            "of %(kind)s and %(m)s of %(other)s.",
+            pair.of_kind,
+            **known,
         )
-    n, m = (f"{n:,}" if n else "none" for n in (pair.n_taken, pair.n_other_taken))
-    return (
-        f"Held out, the key takes {n} of {count(pair.of_kind, 'specimen')} of {kind} for {other}, "
-        f"and {m} of {pair.of_other:,} of {other} for {kind}."
+    taken, back = (grouped(n) if n else say("none") for n in (pair.n_taken, pair.n_other_taken))
+    return say_count(
+        "Held out, the key takes %(taken)s of %(n)s specimen of %(kind)s for %(other)s, and "
+        "%(back)s of %(m)s of %(other)s for %(kind)s.",
+        "Held out, the key takes %(taken)s of %(n)s specimens of %(kind)s for %(other)s, and "
+        "%(back)s of %(m)s of %(other)s for %(kind)s.",
+        pair.of_kind,
+        taken=taken,
+        back=back,
+        **known,
     )
 
 
 def word_doubt(specimen: Specimen, spell: Spell = display_name) -> str:
     """Say what the key says of a specimen: "the key says wren, 48% sure"."""
     if specimen.answer is None:
-        return "the key was not asked"
-    sure = "" if specimen.confidence is None else f", {percent(specimen.confidence)} sure"
-    if specimen.answer == specimen.kind:
-        return f"the key agrees{sure}"
-    return f"the key says {spell(specimen.answer)}{sure}"
+        return say("the key was not asked")
+    is_agreed, kind = specimen.answer == specimen.kind, spell(specimen.answer)
+    if specimen.confidence is None:
+        return say("the key agrees") if is_agreed else say("the key says %(kind)s", kind=kind)
+    share = percent(specimen.confidence)
+    if is_agreed:
+        return say("the key agrees, %(share)s sure", share=share)
+    return say("the key says %(kind)s, %(share)s sure", kind=kind, share=share)
 
 
 def word_others(others: Mapping[str, int]) -> str:
@@ -298,17 +404,21 @@ def word_others(others: Mapping[str, int]) -> str:
     if not others:
         return ""
     total = sum(others.values())
-    are = "file that is no picture" if total == 1 else "files that are no pictures"
     shown = sorted(others.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_TYPES]
-    named = [f"{suffix or 'without an ending'} ({n:,})" for suffix, n in shown]
+    named = [f"{suffix or say('without an ending')} ({grouped(n)})" for suffix, n in shown]
     rest = len(others) - len(shown)
     more = [count(rest, "more type")] if rest else []
-    return f"{total:,} {are}: {', '.join([*named, *more])}"
+    return say_count(
+        "%(n)s file that is no picture: %(types)s",
+        "%(n)s files that are no pictures: %(types)s",
+        total,
+        types=", ".join([*named, *more]),
+    )
 
 
 def name_source(source: str) -> str:
     """Say where words come from: the heading of a group of them."""
-    return SOURCES.get(source) or f"{display_name(source)[:1].upper()}{display_name(source)[1:]}"
+    return say(SOURCES[source]) if source in SOURCES else begin(display_name(source))
 
 
 def rank_source(source: str) -> int:
@@ -321,8 +431,7 @@ def describe_result(found: QueryResult) -> str:
     """Say how many specimens fit a query."""
     terms = [f"not {term.text}" if term.excludes else term.text for term in found.terms]
     if found.total or len(terms) == 1:
-        begun = count(found.total, "specimen")
-        return f"{begun[:1].upper()}{begun[1:]} for {', '.join(terms)}"
+        return f"{begin(count(found.total, 'specimen'))} for {', '.join(terms)}"
     alone = [f"{term.n_specimens:,}" for term in found.terms]
     listed_terms = [f"{text} ({n})" for text, n in zip(terms, alone, strict=True)]
     return f"No specimen fits all of {', '.join(listed_terms)}"
@@ -332,25 +441,38 @@ def word_term(term: Term, spell: Spell = display_name) -> str:
     """Say what a term of a query is taken for; nothing where it is as it is spelled."""
     if not term.how and term.form == "date":
         examples = listed([f"date:{text}" for text in term.suggestions])
-        return f"“{term.text}” is no date; write one as in {examples}"
+        return say(
+            "“%(term)s” is no date; write one as in %(examples)s",
+            term=term.text,
+            examples=examples,
+        )
     if term.how == "date":
         return ""
     if term.how == "doubt":
-        return "doubt: the key, when it has not seen the picture, says another kind"
+        return say("doubt: the key, when it has not seen the picture, says another kind")
     if not term.how:
         near = [spell(name) for name in term.suggestions]
-        there = f"; there is {listed(near)}" if near else ""
-        return f"no word, kind or file is like “{term.text}”{there}"
+        if near:
+            return say(
+                "no word, kind or file is like “%(term)s”; there is %(names)s",
+                term=term.text,
+                names=listed(near),
+            )
+        return say("no word, kind or file is like “%(term)s”", term=term.text)
     if term.how == "file":
-        return f"“{term.text}” is in the name of a file or folder"
+        return say("“%(term)s” is in the name of a file or folder", term=term.text)
     kinds = [spell(kind) for kind in term.kinds]
     names = [*term.words, *kinds]
     if len(names) == 1 and display_name(term.text) == names[0]:
         return ""
     parts = [_list_some(term.words)] if term.words else []
     if kinds:
-        parts.append(f"the kind{'s' if len(kinds) > 1 else ''} {_list_some(kinds)}")
-    return f"{term.text} → {' or '.join(parts)}"
+        parts.append(
+            say_count(
+                "the kind %(names)s", "the kinds %(names)s", len(kinds), names=_list_some(kinds)
+            )
+        )
+    return f"{term.text} → {either(parts)}"
 
 
 def list_notes(found: QueryResult, spell: Spell = display_name) -> list[str]:
@@ -360,13 +482,16 @@ def list_notes(found: QueryResult, spell: Spell = display_name) -> list[str]:
 
 def _list_some(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    shown = ", ".join(names[:MOST_NAMES])
+    if more <= 0:
+        return shown
+    return say_count("%(names)s and %(n)s more", "%(names)s and %(n)s more", more, names=shown)
 
 
 def duration(seconds: float) -> str:
     """Say how long something took."""
     if seconds < 1:
-        return "under a second"
+        return say("under a second")
     if seconds < 120:
         return count(round(seconds), "second")
     if seconds < 7200:
@@ -394,7 +519,7 @@ def moment(iso: str) -> str:
         when = datetime.fromisoformat(iso).astimezone(UTC)
     except ValueError:
         return iso
-    return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+    return f"{_word_day(when)}, {when:%H:%M} UTC"
 
 
 def word_update(about: Mapping[str, Any]) -> str:
@@ -402,20 +527,29 @@ def word_update(about: Mapping[str, Any]) -> str:
     update, took = about.get("update"), about.get("step_seconds") or {}
     if not update:
         return ""
+    n_measured, n_moved = update["measured"], update["moved"]
     told = [
-        f"{count(update['measured'], 'picture')} measured",
-        f"{update['kept']:,} known already",
-        f"{update['moved']:,} recognised under another name" if update["moved"] else "",
-        f"{update['gone']:,} gone" if update["gone"] else "",
+        say_count("%(n)s picture measured", "%(n)s pictures measured", n_measured)
+        if n_measured
+        else say("no pictures measured"),
+        say_count("%(n)s known already", "%(n)s known already", update["kept"]),
+        say_count(
+            "%(n)s recognised under another name", "%(n)s recognised under another name", n_moved
+        )
+        if n_moved
+        else "",
+        say_count("%(n)s gone", "%(n)s gone", update["gone"]) if update["gone"] else "",
     ]
-    sentence = f"{', '.join(filter(None, told))}.".capitalize()
+    sentence = begin(f"{', '.join(filter(None, told))}.")
     measuring = sum(took.get(step, 0.0) for step in MEASURING)
     fitting = sum(took.values()) - measuring
     if not took:
         return sentence
-    return (
-        f"{sentence} Measuring took {duration(measuring)}; words, tree, key and all that follows "
-        f"from them were fitted again, in {duration(fitting)}."
+    return f"{sentence} " + say(
+        "Measuring took %(measuring)s; words, tree, key and all that follows from them were fitted "
+        "again, in %(fitting)s.",
+        measuring=duration(measuring),
+        fitting=duration(fitting),
     )
 
 
@@ -429,7 +563,7 @@ def word_steps(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     total = sum(took.values()) or 1.0
     steps = sorted(took.items(), key=lambda each: (-each[1], each[0]))
     return [
-        (step, f"{seconds:,.1f} s, {100 * seconds / total:.0f} %")
+        (step, f"{grouped(seconds, 1)} s, {100 * seconds / total:.0f} %")
         for rank, (step, seconds) in enumerate(steps)
         if rank == 0 or seconds >= 0.05
     ]
@@ -441,17 +575,27 @@ def word_date(iso: str) -> str:
         when = datetime.fromisoformat(iso)
     except ValueError:
         return iso
-    day = f"{when.day} {MONTHS[when.month - 1]} {when.year}"
+    day = _word_day(when)
     if len(iso) <= 10:
         return day
     offset = iso[19:]
     return f"{day}, {when:%H:%M}" + (f" (UTC{offset})" if offset else "")
 
 
+def _word_day(when: datetime) -> str:
+    month = name_month(when.month)
+    return say("%(day)s %(month)s %(year)s", day=str(when.day), month=month, year=str(when.year))
+
+
+def name_month(month: int) -> str:
+    """Return the name of a month, from 1 to 12."""
+    return say(_MONTHS[month - 1])
+
+
 def word_place(latitude: float, longitude: float) -> str:
     """Write where a picture was taken: ``"47.6600° N, 9.1750° E"``."""
-    sides = "N" if latitude >= 0 else "S", "E" if longitude >= 0 else "W"
-    return f"{abs(latitude):.4f}° {sides[0]}, {abs(longitude):.4f}° {sides[1]}"
+    sides = say("N") if latitude >= 0 else say("S"), say("E") if longitude >= 0 else say("W")
+    return f"{grouped(abs(latitude), 4)}° {sides[0]}, {grouped(abs(longitude), 4)}° {sides[1]}"
 
 
 def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> str:

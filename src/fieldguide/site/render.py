@@ -7,40 +7,23 @@ and from a file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from jinja2 import (
-    BytecodeCache,
-    ChoiceLoader,
-    Environment,
-    FileSystemLoader,
-    PrefixLoader,
-    StrictUndefined,
-)
-from jinja2.bccache import Bucket
-from markupsafe import Markup
 from PIL import Image
 
-from fieldguide._display import printable
+from fieldguide._languages import ENGLISH, check_language, say, speaking
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.answer import Answer
-from fieldguide.guide.edits.telling import tell_edit
 from fieldguide.guide.measure import KEEP_SMALL_PX
-from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
 from fieldguide.site import phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
 from fieldguide.site.answers import ShortAnswer, ShownAnswer, show_answer
-from fieldguide.site.chapter_pages import (
-    chapter_folder,
-    list_pages,
-    list_styles,
-    outline_specimens,
-)
+from fieldguide.site.chapter_pages import list_pages, outline_specimens
 from fieldguide.site.contexts import (
     AboutPage,
     BranchPage,
@@ -61,13 +44,14 @@ from fieldguide.site.contexts import (
     WordsPage,
 )
 from fieldguide.site.couplets import MOST_COUPLETS, draw_for_page, list_couplets, list_way
+from fieldguide.site.environment import make_environment
 from fieldguide.site.index import sections
 from fieldguide.site.key_charts import Chart, draw_costs, draw_reliability
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.lessons import choose_pictures
 from fieldguide.site.movement import show_movement
 from fieldguide.site.navigation import search_link, show_choices, show_terms
-from fieldguide.site.pairs import NO_BORDER, list_pairs, make_chooser, show_pair
+from fieldguide.site.pairs import list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen, fit
 from fieldguide.site.seasons import draw_months, draw_places
 from fieldguide.site.tree import STRIP, branch_row, home_rows
@@ -75,12 +59,27 @@ from fieldguide.site.tree import STRIP, branch_row, home_rows
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
-HERE = Path(__file__).parent
-
 N_NEIGHBOURS = 8
 _MOST_UNREADABLE = 200  # files listed on the page about the guide
 _MOST_EDITS = 500  # listed on the page of edits
 _BLOCK = 512  # specimens whose neighbours are found together in an export
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _in_its_language(
+    write: Callable[Concatenate["Renderer", P], T],
+) -> Callable[Concatenate["Renderer", P], T]:
+    """Let a method of a renderer say all that it says in the language of the renderer."""
+
+    @wraps(write)
+    def write_in_it(renderer: "Renderer", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with speaking(renderer.language):
+            return write(renderer, *args, **kwargs)
+
+    return write_in_it
 
 
 class Renderer:
@@ -96,19 +95,30 @@ class Renderer:
         What the *identify* page says of the largest picture that it takes.
     editing : bool
         Whether its reader may edit: pages then have forms, and say so.
+    language : str
+        The language of the pages: ``"en"``, or that of a catalogue.
     """
 
     def __init__(
-        self, guide: "Guide", live: bool, *, max_upload_mb: float = 32, editing: bool = False
+        self,
+        guide: "Guide",
+        live: bool,
+        *,
+        max_upload_mb: float = 32,
+        editing: bool = False,
+        language: str = ENGLISH,
     ) -> None:
+        check_language(language)
         self.guide = guide
         self.live = live
-        self.book = AddressBook(guide)
+        self.language = language
+        with speaking(language):
+            self.book = AddressBook(guide)
+            self._templates = make_environment(guide.shown_name)
         self.pictures = PictureBook(guide, self.book)
         self.max_upload_mb = max_upload_mb
         self._kinds = {kind.name: kind for kind in guide.kinds}
         self._neighbours: dict[int, list[int]] = {}
-        self._templates = make_environment(guide.shown_name)
         self._templates.globals.update(
             guide=guide,
             book=self.book,
@@ -122,6 +132,7 @@ class Renderer:
         """Every page address."""
         return iter(self.book)
 
+    @_in_its_language
     def page(self, address: str) -> str:
         """Render one page; KeyError for an address that the guide does not have."""
         found = self.book.find(address)
@@ -135,12 +146,14 @@ class Renderer:
                 block = range(found.key, min(found.key + _BLOCK, self.guide.n_specimens))
                 nearest = self.guide.neighbours(list(block), n=N_NEIGHBOURS)
                 self._neighbours = dict(zip(block, nearest.tolist(), strict=True))
-            yield address, self._render(found, root="../" if "/" in address else "")
+            yield address, self.page(address)
 
+    @_in_its_language
     def missing(self, root: str) -> str:
         """Render the page for an address that does not exist; ``root`` leads to the site."""
         return self._render(Page("404"), root=root)
 
+    @_in_its_language
     def results(self, query: str, number: int = 1) -> str:
         """Render a page of what fits a query; KeyError for a page that there is not."""
         if number < 1:
@@ -160,7 +173,7 @@ class Renderer:
             first=start + 1,
             pictures=self.pictures(find.specimen.id for find in found.finds),
             page_address=lambda n: search_link(query, n),
-            order="best first",
+            order=say("best first"),
         )
         choices = show_choices(self.guide, self.book, facets, found.total, live=self.live)
         terms, notes = (
@@ -169,6 +182,7 @@ class Renderer:
         )
         return self._fill("results", ResultsPage(query, found, "", terms, notes, choices, listing))
 
+    @_in_its_language
     def compare(self, kind: str, other: str) -> str:
         """Render two kinds side by side, or the form to choose them with the reason why not;
         KeyError in a guide that has no two kinds."""
@@ -183,6 +197,7 @@ class Renderer:
             "compare", ComparePage(make_chooser(self.guide, kind, other), refusal, [])
         )
 
+    @_in_its_language
     def identify(
         self,
         asked: ShownAnswer | None = None,
@@ -193,6 +208,7 @@ class Renderer:
         none."""
         return self._fill("identify", IdentifyPage(self.max_upload_mb, asked, refusal, entries))
 
+    @_in_its_language
     def edits(self, refusal: str = "") -> str:
         """Render the history of the owner's edits, with the reason why one was not made."""
         edits = self.guide.edits
@@ -210,6 +226,7 @@ class Renderer:
             ),
         )
 
+    @_in_its_language
     def teach(self, word: str = "", query: str = "") -> str:
         """Render the page where a word is taught by pictures of the guide."""
         refusal, ids = "", []
@@ -223,14 +240,17 @@ class Renderer:
             "teach", TeachPage(word, query, self.guide.taught.get(word), pictures, refusal)
         )
 
+    @_in_its_language
     def answer(self, asked: ShownAnswer) -> str:
         """Render an answer alone, as the *identify* page has it."""
         return self._templates.get_template("fragment.html").render(root="", asked=asked)
 
+    @_in_its_language
     def entry(self, entry: ShortAnswer) -> str:
         """Render the answer about one of several pictures, as the *identify* page lists it."""
         return self._templates.get_template("entry.html").render(root="", entry=entry)
 
+    @_in_its_language
     def show(self, answer: Answer, image: Image.Image, seconds: float) -> ShownAnswer:
         """Gather what the *identify* page shows of an answer."""
         return show_answer(self.guide, self.pictures, self.portray, answer, image, seconds)
@@ -353,7 +373,7 @@ class Renderer:
             n_couplets=len(couplets),
             n_worded=sum(entry.is_worded for entry in listed),
             has_examples=any(couplets[0].examples),
-            side_words=WORDS,
+            side_words={sign: say(word) for sign, word in WORDS.items()},
         )
 
     def _show_search(self, page: Page) -> SearchPage:
@@ -377,7 +397,7 @@ class Renderer:
                 self.guide.members(word=word),
                 page.number,
                 lambda number: self.book.word(word, number),
-                order="surest first",
+                order=say("surest first"),
             ),
         )
 
@@ -443,7 +463,7 @@ class Renderer:
         members: np.ndarray,
         number: int,
         page_address: Callable[[int], str],
-        order: str = "most typical first",
+        order: str = "",
     ) -> Listing:
         start = (number - 1) * PAGE_SIZE
         return Listing(
@@ -453,84 +473,8 @@ class Renderer:
             first=start + 1,
             pictures=self.pictures(members[start : start + PAGE_SIZE]),
             page_address=lambda n: href(page_address(n)),
-            order=order,
+            order=order or say("most typical first"),
         )
-
-
-class _CompiledTemplates(BytecodeCache):
-    """Templates as they were compiled first: every edition of a guide, and each edit, uses them."""
-
-    def __init__(self) -> None:
-        self._code: dict[tuple[str, str], Any] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Give a template that is known its code."""
-        bucket.code = self._code.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a template."""
-        self._code[bucket.key, bucket.checksum] = bucket.code
-
-
-_COMPILED = _CompiledTemplates()
-
-
-def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environment:
-    """Return the templates, with the turns of phrase that they use; kinds are spelled as told.
-
-    A page that stands alone has its pictures inside, and its addresses are those of data.
-    """
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                FileSystemLoader(HERE / "templates"),
-                PrefixLoader({n: FileSystemLoader(chapter_folder(n)) for n in list_pages()}),
-            ]
-        ),
-        autoescape=True,
-        finalize=_show_controls,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-        bytecode_cache=_COMPILED,
-    )
-    environment.filters.update(
-        href=str if alone else href,
-        named=spell,
-        percent=phrases.percent,
-        word_stability=phrases.word_stability,
-        word_truth=phrases.word_truth,
-        how_sure=phrases.how_sure,
-        listed=listed,
-        duration=phrases.duration,
-        clip_time=phrases.clip_time,
-        signed=phrases.signed,
-        close_call=phrases.is_close_call,
-        moment=phrases.moment,
-        told=tell_edit,
-        word_date=phrases.word_date,
-    )
-    environment.globals.update(
-        counted=phrases.count,
-        found_note=phrases.FOUND_NOTE,
-        word_place=phrases.word_place,
-        chapter_styles=list_styles(),
-        alone=alone,
-        editing=False,
-        no_border=NO_BORDER,
-    )
-    return environment
-
-
-def _show_controls(value: Any) -> Any:
-    """Put signs in the place of what turns around the letters of a page, or is nothing in HTML.
-
-    What a form sends back is written with ``| e``, which makes it markup: it stays as it is.
-    """
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return printable(value, kept="\t\n\r")
-    return value
 
 
 def _draw_charts(key: dict[str, Any]) -> list[Chart | None]:

@@ -11,10 +11,10 @@ from math import cos, floor, log10, radians
 from markupsafe import Markup, escape
 
 from fieldguide._display import printable
-from fieldguide.guide.dates import MONTHS
+from fieldguide._languages import grouped, say, say_count
 from fieldguide.guide.views import Specimen
 from fieldguide.site.key_charts import Chart, chart_text
-from fieldguide.site.phrases import count, word_date, word_place
+from fieldguide.site.phrases import count, name_month, word_date, word_place
 
 _WIDTH = 440
 _CALENDAR_HEIGHT, _BAR_TOP, _BAR_BOTTOM = 120, 22, 96
@@ -36,17 +36,18 @@ def draw_months(specimens: Sequence[Specimen]) -> Chart | None:
     lines = [
         f'<path class="chart-axis" d="M{_LEFT} {_BAR_BOTTOM + 0.5}H{_WIDTH - _RIGHT}"/>',
     ]
-    for month, name in enumerate(MONTHS, start=1):
+    for month in range(1, 13):
+        name = name_month(month)
         x, n = _LEFT + (month - 1) * step, counts[month]
         lines.append(chart_text(x + step / 2, _BAR_BOTTOM + 16, name[:3], "middle"))
         if n:
             height = (_BAR_BOTTOM - _BAR_TOP) * n / most
             lines.append(
-                f'<g class="chart-bin"><title>{name}: {count(n, "specimen")}</title>'
+                f'<g class="chart-bin"><title>{escape(name)}: {count(n, "specimen")}</title>'
                 f'<rect x="{x + 3:.1f}" y="{_BAR_BOTTOM - height:.1f}" width="{step - 6:.1f}" '
                 f'height="{height:.1f}"/></g>'
             )
-            lines.append(chart_text(x + step / 2, _BAR_BOTTOM - height - 5, f"{n:,}", "middle"))
+            lines.append(chart_text(x + step / 2, _BAR_BOTTOM - height - 5, grouped(n), "middle"))
     said = _tell_dates(dates, len(specimens), counts)
     return Chart(Markup("\n".join(lines)), _WIDTH, _CALENDAR_HEIGHT, said, said)
 
@@ -112,19 +113,29 @@ class _Frame:
                 across = self.place(x, self.y[0])[0]
                 lines.append(
                     f'<path class="chart-rule" d="M{across} {_TOP}V{bottom}"/>'
-                    + chart_text(across + 3, bottom - 4, _degrees(degrees, digits, "EW"), "start")
+                    + chart_text(
+                        across + 3,
+                        bottom - 4,
+                        _name_longitude(degrees, digits),
+                        "start",
+                    )
                 )
         for k in range(int(self.y[0] / step) - 1, int(self.y[1] / step) + 2):
             if self.y[0] < k * step < self.y[1]:
                 down = self.place(self.x[0], k * step)[1]
                 lines.append(
                     f'<path class="chart-rule" d="M{_LEFT} {down}H{right}"/>'
-                    + chart_text(_LEFT + 3, down - 3, _degrees(k * step, digits, "NS"), "start")
+                    + chart_text(
+                        _LEFT + 3,
+                        down - 3,
+                        _name_latitude(k * step, digits),
+                        "start",
+                    )
                 )
         km_per_px = _KM_PER_DEGREE * self._wide / self._scale
         length = _round_step(90 * km_per_px)
         start = right - 10 - length / km_per_px
-        named = f"{length:,.0f} km" if length >= 1 else f"{length * 1000:,.0f} m"
+        named = f"{grouped(length)} km" if length >= 1 else f"{grouped(length * 1000)} m"
         lines.append(
             f'<path class="chart-scale" d="M{start:.1f} {bottom + 7}v5H{right - 10}v-5"/>'
             + chart_text((start + right - 10) / 2, bottom + 26, named, "middle")
@@ -146,27 +157,54 @@ def _round_step(most: float) -> float:
     return next(k * power for k in (5, 2, 1) if k * power <= most * (1 + 1e-9))
 
 
-def _degrees(value: float, digits: int, sides: str) -> str:
-    value = (value + 180) % 360 - 180 if sides == "EW" else value
-    side = "" if abs(value) < 1e-9 else f" {sides[0] if value > 0 else sides[1]}"
-    return f"{abs(value):.{digits}f}°{side}"
+def _name_longitude(degrees: float, digits: int) -> str:
+    degrees = (degrees + 180) % 360 - 180
+    return _name_degrees(degrees, digits, say("E") if degrees > 0 else say("W"))
+
+
+def _name_latitude(degrees: float, digits: int) -> str:
+    return _name_degrees(degrees, digits, say("N") if degrees > 0 else say("S"))
+
+
+def _name_degrees(value: float, digits: int, side: str) -> str:
+    side = "" if abs(value) < 1e-9 else f" {side}"
+    return f"{grouped(abs(value), digits)}°{side}"
 
 
 def _tell_dates(dates: Sequence[str], n: int, counts: Counter[int]) -> str:
-    first, last = (f"{MONTHS[int(date[5:7]) - 1]} {date[:4]}" for date in (dates[0], dates[-1]))
-    span = f"in {first}" if first == last else f"from {first} to {last}"
+    first, last = (f"{name_month(int(date[5:7]))} {date[:4]}" for date in (dates[0], dates[-1]))
+    span = (
+        say("in %(month)s", month=first)
+        if first == last
+        else say("from %(first)s to %(last)s", first=first, last=last)
+    )
     month, n_most = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return (
-        f"Of {count(n, 'specimen')}, {len(dates):,} have a date, {span}; most were taken in "
-        f"{MONTHS[month - 1]} ({n_most:,})."
+    return say_count(
+        "Of %(n)s specimen, %(dated)s have a date, %(span)s; most were taken in %(month)s "
+        "(%(most)s).",
+        "Of %(n)s specimens, %(dated)s have a date, %(span)s; most were taken in %(month)s "
+        "(%(most)s).",
+        n,
+        dated=len(dates),
+        span=span,
+        month=name_month(month),
+        most=n_most,
     )
 
 
 def _tell_places(placed: Sequence[Specimen], n: int) -> str:
     latitudes, longitudes = ([getattr(s, name) for s in placed] for name in _SIDES)
     middle = word_place(sorted(latitudes)[len(placed) // 2], sorted(longitudes)[len(placed) // 2])
-    more = f" The drawing has the first {_MOST_DOTS:,}." if len(placed) > _MOST_DOTS else ""
-    return f"Of {count(n, 'specimen')}, {len(placed):,} have a place, around {middle}.{more}"
+    told = say_count(
+        "Of %(n)s specimen, %(placed)s have a place, around %(middle)s.",
+        "Of %(n)s specimens, %(placed)s have a place, around %(middle)s.",
+        n,
+        placed=len(placed),
+        middle=middle,
+    )
+    if len(placed) <= _MOST_DOTS:
+        return told
+    return f"{told} " + say("The drawing has the first %(n)s.", n=_MOST_DOTS)
 
 
 _SIDES = ("latitude", "longitude")

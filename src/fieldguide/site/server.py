@@ -22,6 +22,9 @@
     GET  /edits.html          with ``--edit``: the history, to undo
     GET  /teach.html?word=…   with ``--edit``: pictures to teach a word by, finds of ``q`` first
 
+Pages are in the language that the browser asks for (Accept-Language), unless one is given; what
+programs ask for below ``/api`` is in English.
+
 Without ``--edit`` the server writes nothing. Each answer is of one edition of the guide; when the
 guide has been built again or edited, the next answer is of the new one. See ``guard.py`` for hosts,
 headers and errors.
@@ -37,11 +40,9 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cached_property, lru_cache
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import uvicorn
@@ -51,7 +52,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
-    FileResponse,
     HTMLResponse,
     JSONResponse,
     RedirectResponse,
@@ -59,14 +59,12 @@ from starlette.responses import (
 )
 from starlette.routing import Mount, Route
 
-from fieldguide.collection import digest_of
+from fieldguide._languages import check_language, say_count, spoken
 from fieldguide.errors import EditError, FieldguideError, UnreadableImageError
 from fieldguide.guide.answer import to_plain
 from fieldguide.guide.shelf import open_file
-from fieldguide.site import phrases
 from fieldguide.site.addresses import href
-from fieldguide.site.answers import ShortAnswer, ShownAnswer, shorten_answer
-from fieldguide.site.chapter_pages import list_assets, list_chapter_pictures
+from fieldguide.site.chapter_pages import list_assets
 from fieldguide.site.connections import TimedProtocol
 from fieldguide.site.editing import Editing, draft_edit, read_form
 from fieldguide.site.guard import (
@@ -78,12 +76,12 @@ from fieldguide.site.guard import (
     word_error,
 )
 from fieldguide.site.records import guide_record, query_record
-from fieldguide.site.render import Renderer
+from fieldguide.site.sending import is_known, send_file, tag_of
+from fieldguide.site.served import ServedEdition, word_refusal
 from fieldguide.site.uploads import Room, Upload, uploaded_images
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
-    from fieldguide.guide.originals import Original
 
 FIRST_PORT = 8000
 N_PORTS = 20  # ports tried from the first one when none is asked for
@@ -109,6 +107,7 @@ def create_app(
     max_upload_mb: float = 32,
     allowed_hosts: Iterable[str] = LOOPBACK,
     edit_token: str | None = None,
+    language: str | None = None,
 ) -> Starlette:
     """Make the ASGI application of a guide.
 
@@ -122,6 +121,8 @@ def create_app(
     edit_token : str, optional
         Who opens ``/edit?token=…`` with it may edit the guide; see ``editing.py``. Without, nobody
         may, and the server writes nothing.
+    language : str, optional
+        The language of the pages. Without, each reader has the one that the browser asks for.
 
     Examples
     --------
@@ -136,8 +137,10 @@ def create_app(
     ...     client.get("/").status_code, client.get("/no-such-page").status_code
     (200, 404)
     """
+    if language is not None:
+        check_language(language)
     editing = None if edit_token is None else Editing(edit_token)
-    site = _Site(guide, max_upload_mb, editing)
+    site = _Site(guide, max_upload_mb, editing, language)
     may_edit = [
         Route("/edit", site.enter, methods=["GET"]),
         Route("/edit", site.edit, methods=["POST"]),
@@ -146,7 +149,7 @@ def create_app(
     ]
 
     def missing(root: str) -> str:
-        return site.edition().renderer.missing(root)
+        return site.edition().variant(False, spoken()).renderer.missing(root)
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -173,7 +176,9 @@ def create_app(
             *(may_edit if editing else ()),
             Route("/{address:path}", site.page, methods=["GET"]),
         ],
-        middleware=[Middleware(Guard, allowed_hosts=allowed_hosts, missing_page=missing)],
+        middleware=[
+            Middleware(Guard, allowed_hosts=allowed_hosts, missing_page=missing, language=language)
+        ],
         exception_handlers={HTTPException: refuse},
     )
 
@@ -188,6 +193,7 @@ def serve(
     max_upload_mb: float = 32,
     names: Iterable[str] = (),
     edit: bool = False,
+    language: str | None = None,
 ) -> None:
     """Serve a guide until interrupted.
 
@@ -209,6 +215,8 @@ def serve(
         Further host names to answer to, such as the public one behind a proxy.
     edit : bool
         Whether the guide may be edited, by whoever has the address that is announced.
+    language : str, optional
+        See :func:`create_app`.
     """
     token = secrets.token_urlsafe(24) if edit else None
     app = create_app(
@@ -216,6 +224,7 @@ def serve(
         max_upload_mb=max_upload_mb,
         allowed_hosts=hosts_for(host, names),
         edit_token=token,
+        language=language,
     )
     listening = listen(host, port)
     try:
@@ -274,77 +283,23 @@ def listen(host: str, port: int | None) -> socket.socket:
     )
 
 
-class _Edition:
-    """What the server answers from: one edition of the guide, as it was when it was opened."""
-
-    def __init__(self, guide: "Guide", max_upload_mb: float, editing: bool = False) -> None:
-        self.guide = guide
-        self._max_upload_mb = max_upload_mb
-        self.renderer = Renderer(guide, live=True, max_upload_mb=max_upload_mb, editing=editing)
-        self.page = lru_cache(maxsize=256)(self.renderer.page)
-        self.results = lru_cache(maxsize=64)(self.renderer.results)
-        self.compare = lru_cache(maxsize=64)(self.renderer.compare)
-
-    @cached_property
-    def for_editor(self) -> "_Edition":
-        """The same for a reader who may edit."""
-        return _Edition(self.guide, self._max_upload_mb, editing=True)
-
-    def identify(self, uploads: list[Upload]) -> dict[str, Any]:
-        return self.guide.identify([uploads[0].data])[0].to_plain()
-
-    def show(self, upload: Upload) -> ShownAnswer:
-        start = time.perf_counter()
-        sighting = self.guide.look(upload.data)
-        answer = self.guide.identify([sighting])[0]
-        shown = self.renderer.show(answer, sighting.image, time.perf_counter() - start)
-        return replace(shown, file=upload.name, digest=digest_of(upload.data))
-
-    def identify_page(self, uploads: list[Upload]) -> str:
-        if len(uploads) == 1:
-            return self.renderer.identify(self.show(uploads[0]))
-        return self.renderer.identify(entries=[self.enter(upload) for upload in uploads])
-
-    def fragment(self, uploads: list[Upload]) -> str:
-        return self.renderer.answer(self.show(uploads[0]))
-
-    def entry(self, uploads: list[Upload]) -> str:
-        return self.renderer.entry(self.enter(uploads[0]))
-
-    def enter(self, upload: Upload) -> ShortAnswer:
-        """Return what a list says of one picture of several, or why it says nothing."""
-        try:
-            sighting = self.guide.look(upload.data)
-        except UnreadableImageError as error:
-            return ShortAnswer(upload.name, None, None, refusal=_word_refusal(error))
-        return shorten_answer(upload.name, self.guide.identify([sighting])[0], sighting.image)
-
-    def read_original(self, digest: str) -> "Original | None":
-        """Return the image of a specimen; None for any other digest."""
-        i = self._by_digest.get(digest)
-        return None if i is None else self.guide.read_original(i)
-
-    @cached_property
-    def _by_digest(self) -> dict[str, int]:
-        return {digest: i for i, digest in enumerate(self.guide.digests)}
-
-    @cached_property
-    def pictures(self) -> frozenset[str]:
-        """The addresses of all its pictures."""
-        listed = self.guide.specimens(list(range(self.guide.n_specimens)))
-        pictures = [address for specimen in listed for address in specimen.pictures]
-        words = [word.picture for word in self.guide.visual_words]
-        moving = self.guide.movements.list_pictures()
-        return frozenset([*pictures, *words, *moving, *list_chapter_pictures(self.guide)])
-
-
 class _Site:
     """The answers of the server, one method per route."""
 
-    def __init__(self, guide: "Guide", max_upload_mb: float, editing: Editing | None) -> None:
-        self._edition = _Edition(guide, max_upload_mb)
+    def __init__(
+        self,
+        guide: "Guide",
+        max_upload_mb: float,
+        editing: Editing | None,
+        language: str | None,
+    ) -> None:
+        self._edition = ServedEdition(guide, max_upload_mb)
         self._editing = editing
-        self._before: _Edition | None = None  # its pictures are on pages that people still read
+        asked = ("" if language else "Accept-Language", "" if editing is None else "Cookie")
+        self._varies = ", ".join(filter(None, asked))  # what a page depends on, by its headers
+        self._before: ServedEdition | None = (
+            None  # its pictures are on pages that people still read
+        )
         self._moving = threading.Lock()
         self._max_upload_mb = max_upload_mb
         self._turns: anyio.CapacityLimiter | None = None  # made where the event loop runs
@@ -353,25 +308,25 @@ class _Site:
         self._mean_s = 0.5  # that an answer took of late
         self._reading = threading.BoundedSemaphore(_AT_ONCE)
 
-    def edition(self) -> _Edition:
+    def edition(self) -> ServedEdition:
         """Return what the guide is now; one answer takes all that it says from it."""
         if self._edition.guide.is_current():
             return self._edition
         with self._moving:
             if not self._edition.guide.is_current():
                 try:
-                    new = _Edition(self._edition.guide.reopen(), self._max_upload_mb)
+                    new = ServedEdition(self._edition.guide.reopen(), self._max_upload_mb)
                 except FieldguideError as error:  # what we have is whole: go on with it
                     _log.error("The new guide cannot be opened: %s", error)
                 else:
                     self._before, self._edition = self._edition, new
             return self._edition
 
-    def edition_for(self, request: Request) -> _Edition:
-        """Return what the guide is now, for a reader who may edit or not."""
-        edition = self.edition()
+    def edition_for(self, request: Request) -> ServedEdition:
+        """Return what the guide is now, for a reader who may edit or not, in the language that is
+        spoken."""
         is_editor = self._editing is not None and self._editing.is_editor(request)
-        return edition.for_editor if is_editor else edition
+        return self.edition().variant(is_editor, spoken())
 
     def enter(self, request: Request) -> Response:
         assert self._editing is not None
@@ -438,9 +393,9 @@ class _Site:
             raise HTTPException(404)
         body = html.encode()
         tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-        headers = {"ETag": tag, "Cache-Control": _PAGE_CACHE}
-        headers |= {} if self._editing is None else {"Vary": "Cookie"}
-        if _is_known(request, tag):
+        headers = {"ETag": tag, "Cache-Control": _PAGE_CACHE, "Content-Language": spoken()}
+        headers |= {"Vary": self._varies} if self._varies else {}
+        if is_known(request, tag):
             return Response(status_code=304, headers=headers)
         return HTMLResponse(body, headers=headers)
 
@@ -448,7 +403,7 @@ class _Site:
         path = list_assets().get(request.path_params["name"])
         if path is None:
             raise HTTPException(404)
-        return _send_file(request, path, path.parent, _PAGE_CACHE)
+        return send_file(request, path, path.parent, _PAGE_CACHE)
 
     def picture(self, request: Request) -> Response:
         address = f"pictures/{request.path_params['address']}"
@@ -463,9 +418,9 @@ class _Site:
             status = os.fstat(file.fileno())
             if status.st_size > _MOST_PICTURE_BYTES:
                 raise HTTPException(404)
-            tag = _tag_of(status)
+            tag = tag_of(status)
             headers = {"ETag": tag, "Cache-Control": _PICTURE_CACHE}
-            if _is_known(request, tag):
+            if is_known(request, tag):
                 return Response(status_code=304, headers=headers)
             kind = "image/png" if address.endswith(".png") else "image/jpeg"
             return Response(file.read(), media_type=kind, headers=headers)
@@ -479,7 +434,7 @@ class _Site:
             found = edition.read_original(digest)
         if found is None:
             raise HTTPException(404)
-        if _is_known(request, tag):
+        if is_known(request, tag):
             return Response(status_code=304, headers=headers)
         return Response(found.data, media_type=found.media_type, headers=headers)
 
@@ -504,18 +459,18 @@ class _Site:
         return JSONResponse({"status": "ok"})
 
     async def identify(self, request: Request) -> Response:
-        answer = await self._ask(request, _Edition.identify)
+        answer = await self._ask(request, ServedEdition.identify)
         return JSONResponse(answer, headers=_NOT_KEPT)
 
     async def fragment(self, request: Request) -> Response:
-        return HTMLResponse(await self._ask(request, _Edition.fragment), headers=_NOT_KEPT)
+        return HTMLResponse(await self._ask(request, ServedEdition.fragment), headers=_NOT_KEPT)
 
     async def entry(self, request: Request) -> Response:
-        return HTMLResponse(await self._ask(request, _Edition.entry), headers=_NOT_KEPT)
+        return HTMLResponse(await self._ask(request, ServedEdition.entry), headers=_NOT_KEPT)
 
     async def identify_page(self, request: Request) -> Response:
         try:
-            page = await self._ask(request, _Edition.identify_page, _TOGETHER)
+            page = await self._ask(request, ServedEdition.identify_page, _TOGETHER)
         except HTTPException as error:
             if wants_json(request):
                 raise
@@ -525,7 +480,7 @@ class _Site:
         return HTMLResponse(page, headers=_NOT_KEPT)
 
     async def _ask(
-        self, request: Request, say: Callable[[_Edition, list[Upload]], T], most: int = 1
+        self, request: Request, say: Callable[[ServedEdition, list[Upload]], T], most: int = 1
     ) -> T:
         """Give the uploaded pictures to the guide when it is their turn; return what ``say``
         says."""
@@ -548,48 +503,22 @@ class _Site:
             try:
                 return await anyio.to_thread.run_sync(answer, uploads, limiter=self._turns)
             except UnreadableImageError as error:
-                raise HTTPException(415, _word_refusal(error)) from None
+                raise HTTPException(415, word_refusal(error)) from None
             finally:
                 self._n_asked -= 1
 
     def _turn_away(self) -> HTTPException:
         """Return what is said to one picture too many: when those before it will be done."""
         seconds = min(max(ceil(self._n_asked * self._mean_s / _AT_ONCE), 1), _LONGEST_S)
-        said = f"The guide is busy; try again in {phrases.count(seconds, 'second')}."
+        said = say_count(
+            "The guide is busy; try again in %(n)s second.",
+            "The guide is busy; try again in %(n)s seconds.",
+            seconds,
+        )
         return HTTPException(503, said, {"Retry-After": str(seconds)})
-
-
-def _word_refusal(error: UnreadableImageError) -> str:
-    reason = str(error).strip().rstrip(".")
-    return f"That picture cannot be read: {reason}."
-
-
-def _send_file(request: Request, path: Path, root: Path, cache: str) -> Response:
-    """Send a file that lies under ``root``, links followed; 404 for anything else."""
-    try:
-        found = path.resolve(strict=True)
-        status = found.stat()
-    except (OSError, ValueError, RuntimeError):
-        raise HTTPException(404) from None
-    if not found.is_relative_to(root.resolve()) or not found.is_file():
-        raise HTTPException(404)
-    tag = _tag_of(status)
-    headers = {"ETag": tag, "Cache-Control": cache}
-    if _is_known(request, tag):
-        return Response(status_code=304, headers=headers)
-    return FileResponse(found, headers=headers, stat_result=status)
-
-
-def _tag_of(status: os.stat_result) -> str:
-    return f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
 
 
 def _read_number(request: Request, name: str, default: int) -> int | None:
     """Return a number from 1 on that stands in the address; None for what is none."""
     text = request.query_params.get(name, str(default))
     return int(text) if re.fullmatch("[1-9][0-9]{0,8}", text) else None
-
-
-def _is_known(request: Request, tag: str) -> bool:
-    known = request.headers.get("if-none-match", "")
-    return tag in (part.strip().removeprefix("W/") for part in known.split(","))

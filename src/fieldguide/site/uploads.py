@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from fieldguide._files import is_disk_full
+from fieldguide._languages import say
 
 FIELD = "image"
 _ENVELOPE = 64 * 1024  # bytes of a multipart body that are not the picture
@@ -57,7 +58,7 @@ async def uploaded_images(
 
 
 def _no_room() -> HTTPException:
-    said = "The guide has no room for that picture at the moment; try again in ten seconds."
+    said = say("The guide has no room for that picture at the moment; try again in ten seconds.")
     return HTTPException(503, said, {"Retry-After": "10", "Connection": "close"})
 
 
@@ -80,12 +81,21 @@ async def _read_images(
     request: Request, max_upload_mb: float, most: int, taken: _Taken
 ) -> AsyncIterator[list[UploadFile]]:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise HTTPException(415, f"Send the picture as multipart form data, in field {FIELD!r}.")
+        raise HTTPException(
+            415,
+            say(
+                "Send the picture as multipart form data, in the field %(field)s.",
+                field=repr(FIELD),
+            ),
+        )
     max_bytes = int(max_upload_mb * 1024 * 1024)
     limit = max_bytes + _ENVELOPE
     too_large = HTTPException(
         413,
-        f"That upload is larger than {max_upload_mb:g} MB; send a smaller picture.",
+        say(
+            "That upload is larger than %(size)s MB; send a smaller picture.",
+            size=f"{max_upload_mb:g}",
+        ),
         {"Connection": "close"},  # whatever more is on its way is not read
     )
     length = request.headers.get("content-length", "")
@@ -101,11 +111,13 @@ async def _read_images(
     async with counted.form(max_files=most, max_fields=8, max_part_size=_ENVELOPE) as form:
         uploads = [each for each in form.getlist(FIELD) if isinstance(each, UploadFile)]
         if not uploads:
-            raise HTTPException(400, f"Send one picture as a file, in the field {FIELD!r}.")
+            raise HTTPException(
+                400, say("Send one picture as a file, in the field %(field)s.", field=repr(FIELD))
+            )
         if sum(upload.size or 0 for upload in uploads) > max_bytes:
             raise too_large
         if not any(upload.size for upload in uploads):
-            raise HTTPException(400, "The file is empty; send a picture.")
+            raise HTTPException(400, say("The file is empty; send a picture."))
         yield uploads
 
 
@@ -117,7 +129,9 @@ def in_time(receive: Receive) -> Receive:
         left = min(end - anyio.current_time(), STILL_S)
         with anyio.move_on_after(max(left, 0.0)):
             return await receive()
-        raise HTTPException(408, "That upload came too slowly; try again.", {"Connection": "close"})
+        raise HTTPException(
+            408, say("That upload came too slowly; try again."), {"Connection": "close"}
+        )
 
     return timed
 

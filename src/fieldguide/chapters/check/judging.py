@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from fieldguide._languages import say, say_count
 from fieldguide.chapters.check.copies import Copies, group_copies
 from fieldguide.chapters.check.labels import Doubts
 from fieldguide.chapters.check.records import PROBLEMS, Finding
+from fieldguide.guide.naming import listed
 from fieldguide.guide.views import Kind, Specimen, Unreadable
 
 Shown = Callable[[str], str]  # how a kind is written for people
@@ -37,14 +39,18 @@ def judge_labels(
         kind, answer = specimens[i].kind, kinds[doubts.other[i]]
         if kind is None:
             continue
-        who = "the key, which has not seen it, says"
-        if specimens[i].answer != answer:
-            who = "the other specimens speak for"
+        names = {"kind": shown(kind), "answer": shown(answer)}
+        if specimens[i].answer == answer:
+            told = say(
+                "labelled %(kind)s; the key, which has not seen it, says %(answer)s", **names
+            )
+        else:
+            told = say("labelled %(kind)s; the other specimens speak for %(answer)s", **names)
         found.append(
             Finding(
                 specimens[i].path,
                 "label",
-                f"labelled {shown(kind)}; {who} {shown(answer)}",
+                told,
                 float(doubts.doubt[i]),
                 i,
                 (kind, answer),
@@ -87,15 +93,18 @@ class Link(NamedTuple):
 
 
 def _word_copy(own: Specimen, other: Specimen, link: Link, shown: Shown) -> str:
-    how = "the same picture as" if link.likeness >= _EXACT else "nearly the same picture as"
-    turned = ", mirrored" if link.is_mirrored else ""
-    labels = ""
+    if link.likeness >= _EXACT:
+        told = say("the same picture as %(file)s", file=other.path)
+    else:
+        told = say("nearly the same picture as %(file)s", file=other.path)
+    if link.is_mirrored:
+        told += ", " + say("mirrored")
     if None not in (own.kind, other.kind) and own.kind != other.kind:
-        labels = (
-            f"; labelled {shown(str(own.kind))} here and {shown(str(other.kind))} there, and one "
-            "is wrong"
+        here, there = shown(str(own.kind)), shown(str(other.kind))
+        told += "; " + say(
+            "labelled %(here)s here and %(there)s there, and one is wrong", here=here, there=there
         )
-    return f"{how} {other.path}{turned}{labels}"
+    return told
 
 
 def judge_pictures(
@@ -109,7 +118,7 @@ def judge_pictures(
                 Finding(
                     each.path,
                     "dark",
-                    f"99 of 100 pixels are darker than {bright:.0f} of 255",
+                    say("99 of 100 pixels are darker than %(bright)s of 255", bright=round(bright)),
                     _below(bright, LEAST_BRIGHTEST),
                     each.id,
                 )
@@ -119,13 +128,18 @@ def judge_pictures(
                 Finding(
                     each.path,
                     "blurred",
-                    f"its finest detail has {sharp:.0%} of the strength of coarser detail",
+                    say(
+                        "its finest detail has %(share)s%% of the strength of coarser detail",
+                        share=f"{100 * sharp:.0f}",
+                    ),
                     _below(sharp, LEAST_SHARPNESS),
                     each.id,
                 )
             )
         if min(each.width, each.height) < LEAST_PX:
-            size = f"{each.width} × {each.height} pixels"
+            size = say(
+                "%(width)s × %(height)s pixels", width=str(each.width), height=str(each.height)
+            )
             found.append(Finding(each.path, "tiny", size, 1.0, each.id))
     return found
 
@@ -144,9 +158,12 @@ def judge_subjects(
         least = max(0.0, float(middle - MOST_BELOW * max(upper - middle, LEAST_SPREAD)))
     found = []
     for i in np.flatnonzero((confidence < least) | (confidence <= 0)).tolist():
-        told, sure = "far less stands out in it than in the others", _below(confidence[i], least)
+        told, sure = (
+            say("far less stands out in it than in the others"),
+            _below(confidence[i], least),
+        )
         if confidence[i] <= 0:
-            told, sure = "nothing stands out in it", 1.0
+            told, sure = say("nothing stands out in it"), 1.0
         found.append(Finding(specimens[i].path, "no subject", told, sure, i))
     return found
 
@@ -159,8 +176,13 @@ def judge_kinds(
         Finding(
             kind.name,
             "few",
-            f"{shown(kind.name)} has {kind.count} specimen{'s' if kind.count > 1 else ''}; "
-            f"the key learns and is judged by {FEWEST} or more",
+            say_count(
+                "%(kind)s has %(n)s specimen; the key learns and is judged by %(fewest)s or more",
+                "%(kind)s has %(n)s specimens; the key learns and is judged by %(fewest)s or more",
+                kind.count,
+                kind=shown(kind.name),
+                fewest=FEWEST,
+            ),
             1.0,
             kind.exemplars[0] if kind.exemplars else None,
             (kind.name,),
@@ -191,11 +213,19 @@ def _judge_alike(
             alpha, beta = n_wrong + 1, n_right + 3
             shares.append(alpha / (alpha + beta))
             variances.append(alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)))
-            told.append(f"{n_wrong} of {named[kind].count} {shown(kind)} as {shown(other)}")
+            told.append(
+                say(
+                    "%(wrong)s of %(n)s %(kind)s as %(other)s",
+                    wrong=n_wrong,
+                    n=named[kind].count,
+                    kind=shown(kind),
+                    other=shown(other),
+                )
+            )
         mean, deviation = sum(shares) / 2, (sum(variances) / 4) ** 0.5
         sure = float(ndtr((mean - ALIKE_ERROR) / deviation))
         if sure >= ALIKE_SURE:
-            sentence = f"the key, held out, takes {' and '.join(told)}"
+            sentence = say("the key, held out, takes %(what)s", what=listed(told))
             first = next(iter(named[a].exemplars), None)
             found.append(Finding(a, "alike", sentence, sure, first, (a, b)))
     return found

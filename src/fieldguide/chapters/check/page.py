@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from fieldguide._languages import grouped, message, messages, say, say_count
 from fieldguide.chapters.check.alignment import SAME_DETAIL
 from fieldguide.chapters.check.judging import (
     ALIKE_ERROR,
+    ALIKE_SURE,
     FEWEST,
     LEAST_BRIGHTEST,
     LEAST_PX,
@@ -34,57 +36,74 @@ _MOST_COPIES = 6  # pictures beside a copy
 # Of each problem: its heading, its noun for a count, and what is said below the heading.
 _TITLES = {
     "label": (
-        "Labels that may be wrong",
-        ("doubtful label", "doubtful labels"),
-        "The key, asked about a picture that it has not seen, and the pictures most like it speak "
-        "against the label. Listed where it is more likely wrong than right; the most certain "
-        "first.",
+        message("Labels that may be wrong"),
+        messages("%(n)s doubtful label", "%(n)s doubtful labels"),
+        message(
+            "The key, asked about a picture that it has not seen, and the pictures most like it "
+            "speak against the label. Listed where it is more likely wrong than right; the most "
+            "certain first."
+        ),
     ),
     "copy": (
-        "Copies",
-        ("copy", "copies"),
-        "The same image, or nearly: resized, cut at the margin, mirrored or compressed again. "
-        "Small forms of the two are laid over each other, and their detail correlates by "
-        f"{SAME_DETAIL:g} or more.",
+        message("Copies"),
+        messages("%(n)s copy", "%(n)s copies"),
+        message(
+            "The same image, or nearly: resized, cut at the margin, mirrored or compressed again. "
+            "Small forms of the two are laid over each other, and their detail correlates by "
+            "%(same_detail)s or more."
+        ),
     ),
     "unreadable": (
-        "Files that could not be read",
-        ("unreadable file", "unreadable files"),
-        "They are in no other part of the guide.",
+        message("Files that could not be read"),
+        messages("%(n)s unreadable file", "%(n)s unreadable files"),
+        message("They are in no other part of the guide."),
     ),
     "no subject": (
-        "Perhaps empty",
-        ("picture that may be empty", "pictures that may be empty"),
-        "Pictures in which nothing stands out from what is around it, or far less than in others: "
-        "look whether something is there.",
+        message("Perhaps empty"),
+        messages("%(n)s picture that may be empty", "%(n)s pictures that may be empty"),
+        message(
+            "Pictures in which nothing stands out from what is around it, or far less than in "
+            "others: look whether something is there."
+        ),
     ),
     "blurred": (
-        "Blurred",
-        ("blurred picture", "blurred pictures"),
-        "Seen at 512 pixels, their finest detail has less than "
-        f"{LEAST_SHARPNESS:.0%} of the strength of coarser detail.",
+        message("Blurred"),
+        messages("%(n)s blurred picture", "%(n)s blurred pictures"),
+        message(
+            "Seen at 512 pixels, their finest detail has less than %(sharpness)s of the strength "
+            "of coarser detail."
+        ),
     ),
     "dark": (
-        "Dark",
-        ("dark picture", "dark pictures"),
-        f"99 of 100 pixels are darker than {LEAST_BRIGHTEST:.0f} of 255.",
+        message("Dark"),
+        messages("%(n)s dark picture", "%(n)s dark pictures"),
+        message("99 of 100 pixels are darker than %(brightest)s of 255."),
     ),
     "tiny": (
-        "Tiny",
-        ("tiny picture", "tiny pictures"),
-        f"Less than {LEAST_PX} pixels high or wide.",
+        message("Tiny"),
+        messages("%(n)s tiny picture", "%(n)s tiny pictures"),
+        message("Less than %(size)s pixels high or wide."),
     ),
     "few": (
-        "Kinds with few specimens",
-        ("kind with few specimens", "kinds with few specimens"),
-        f"Fewer than {FEWEST}: what the key says of them rests on little.",
+        message("Kinds with few specimens"),
+        messages("%(n)s kind with few specimens", "%(n)s kinds with few specimens"),
+        message("Fewer than %(fewest)s: what the key says of them rests on little."),
     ),
     "alike": (
-        "Kinds that are hard to tell apart",
-        ("pair of kinds that are alike", "pairs of kinds that are alike"),
-        f"Between the two, the held-out key errs in more than {ALIKE_ERROR:.0%} of cases, with a "
-        "probability of 90% or more. They may be one kind, or need better pictures.",
+        message("Kinds that are hard to tell apart"),
+        messages("%(n)s pair of kinds that are alike", "%(n)s pairs of kinds that are alike"),
+        message(
+            "Between the two, the held-out key errs in more than %(error)s of cases, with a "
+            "probability of %(sure)s or more. They may be one kind, or need better pictures."
+        ),
     ),
+}
+
+# How sure a finding is, of the problems that say so.
+_SURE = {
+    "label": message("%(share)s likely wrong"),
+    "copy": message("%(share)s alike"),
+    "alike": message("%(share)s sure"),
 }
 
 
@@ -95,6 +114,7 @@ class Line:
     finding: Finding
     picture: Picture | None
     others: list[Picture]  # that it is a copy of, or of the kinds that it is about
+    confidence: str  # in words; "" where it is certain
 
 
 @dataclass(frozen=True)
@@ -132,7 +152,7 @@ class CheckPages(ChapterPage):
         report = guide.check()
         if report is None:
             return []
-        return [Sheet(SHEET, summary=f"What needs a look: {sum_up(report)}")]
+        return [Sheet(SHEET, summary=say("What needs a look: %(what)s", what=sum_up(report)))]
 
     def show_sheet(
         self, guide: "Guide", name: str, pictures: "PictureBook", book: "AddressBook"
@@ -149,7 +169,14 @@ class CheckPages(ChapterPage):
                 lines = [_show(guide, finding, pictures) for finding in found[:MOST]]
                 anchor = problem.replace(" ", "-")
                 sections.append(
-                    Section(problem, anchor, title, note, lines, len(found) - len(lines))
+                    Section(
+                        problem,
+                        anchor,
+                        say(title),
+                        _say_note(note),
+                        lines,
+                        len(found) - len(lines),
+                    )
                 )
         return CheckPage(sections, sum_up(report))
 
@@ -168,9 +195,8 @@ def sum_up(report: Report) -> str:
     """Return how much needs a look, in words."""
     counts = Counter(finding.problem for finding in report)
     if not counts:
-        return "nothing"
-    nouns = ((counts[p], *_TITLES[p][1]) for p in PROBLEMS if counts[p])
-    return listed([f"{n:,} {one if n == 1 else many}" for n, one, many in nouns])
+        return say("nothing")
+    return listed([say_count(*_TITLES[p][1], counts[p]) for p in PROBLEMS if counts[p]])
 
 
 def check_lines(report: Report) -> Iterator[str]:
@@ -180,7 +206,7 @@ def check_lines(report: Report) -> Iterator[str]:
     for problem in PROBLEMS:
         found = report.of(problem)
         if found:
-            yield f"{_TITLES[problem][0]} ({len(found):,})"
+            yield f"{say(_TITLES[problem][0])} ({len(found):,})"
         for finding in found:
             yield f"  {percent(finding.confidence):>4}  {finding.path}: {finding.detail}"
 
@@ -190,7 +216,22 @@ def _show(guide: "Guide", finding: Finding, pictures: "PictureBook") -> Line:
     others: list[int] = [*finding.others[:_MOST_COPIES]]
     if finding.problem in ("label", "alike"):
         others = [i for kind in finding.kinds[1:] for i in guide.kind(kind).exemplars[:1]]
-    return Line(finding, own, pictures(others))
+    share = percent(finding.confidence)
+    sure = say(_SURE[finding.problem], share=share) if finding.problem in _SURE else ""
+    return Line(finding, own, pictures(others), sure)
+
+
+def _say_note(note: str) -> str:
+    return say(
+        note,
+        same_detail=grouped(SAME_DETAIL, 1),
+        sharpness=percent(LEAST_SHARPNESS),
+        brightest=grouped(LEAST_BRIGHTEST),
+        size=LEAST_PX,
+        fewest=FEWEST,
+        error=percent(ALIKE_ERROR),
+        sure=percent(ALIKE_SURE),
+    )
 
 
 PAGE: Any = CheckPages()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
+from fieldguide._languages import say, say_count
 from fieldguide.chapters.marks.chapter import NAME
 from fieldguide.chapters.marks.records import (
     DifferencesRecord,
@@ -23,6 +24,7 @@ from fieldguide.chapters.marks.sentences import (
     NO_DIFFERENCE,
     NO_MARK,
     say_differences,
+    say_kind,
     say_numbers,
 )
 from fieldguide.features.network import Box
@@ -36,7 +38,6 @@ from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
-OTHERS = "others"
 NO_MARKS = "This guide has no marks; build it again, without --no-marks."
 _TILE_PX = 120
 _MARGIN = 0.15  # of its longer side, around what a tile shows
@@ -161,10 +162,10 @@ def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | 
     """Gather what the page of a kind shows of its marks; None where there are none."""
     if found is None:
         return None
-    shown = [show_mark(mark, OTHERS, pictures) for mark in found.marks]
+    shown = [show_mark(mark, "", pictures) for mark in found.marks]
     return MarksOfKind(
-        sentence=found.sentence,
-        nothing=NO_MARK,
+        sentence=say_kind(found.said, found.apart),
+        nothing=say(NO_MARK),
         said=shown[: found.n_said],
         more=shown[found.n_said :],
         enough=describe_sufficient(found),
@@ -172,7 +173,7 @@ def show_marks(found: KindMarks | None, pictures: PictureBook) -> MarksOfKind | 
             ShownPair(pair, [show_mark(mark, pair.shown, pictures) for mark in pair.marks])
             for pair in found.apart
         ],
-        patterns=[(pattern, say_numbers(pattern, OTHERS)) for pattern in found.patterns],
+        patterns=[(pattern, say_numbers(pattern)) for pattern in found.patterns],
         classes=found.classes,
         colours=listed(found.colours),
     )
@@ -191,24 +192,28 @@ def show_differences(
     return MarksOfPair(say_differences(found, names), list(sides))
 
 
-def show_mark(mark: Mark, others: str, pictures: PictureBook) -> ShownMark:
+def show_mark(mark: Mark, other: str, pictures: PictureBook) -> ShownMark:
     """Return a mark with its numbers, and the parts of specimens that show it."""
     tiles = []
     for i, box in mark.specimens:
         shown = pictures([i])[0]
         width, height = shown.thumbnail_size
         x0, y0, side = _cut_square(box, width, height)
-        alt = f"{mark.words}, in {shown.alt}"
+        alt = say("%(mark)s, in %(picture)s", mark=mark.words, picture=shown.alt)
         tiles.append(Tile(shown, f"{x0:.1f} {y0:.1f} {side:.1f} {side:.1f}", alt))
-    return ShownMark(mark, say_numbers(mark, others), tuple(tiles))
+    return ShownMark(mark, say_numbers(mark, other), tuple(tiles))
 
 
 def describe_sufficient(found: KindMarks) -> str:
     """Say how many of the marks are enough; nothing where all of them are needed."""
     if not 0 < found.n_sufficient < found.n_said:
         return ""
-    verb = "is" if found.n_sufficient == 1 else "are"
-    return f"{found.n_sufficient} of these {found.n_said} {verb} enough to tell it from the others."
+    return say_count(
+        "%(n)s of these %(said)s is enough to tell it from the others.",
+        "%(n)s of these %(said)s are enough to tell it from the others.",
+        found.n_sufficient,
+        said=found.n_said,
+    )
 
 
 def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
@@ -217,7 +222,7 @@ def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
     if found.colours:
         lines.append(f"Its colours: {listed(found.colours)}.")
     if found.marks:
-        lines += ["", "From all other kinds", *_number_lines(found.marks, OTHERS)]
+        lines += ["", "From all other kinds", *_number_lines(found.marks)]
     for pair in found.apart:
         confused = f", confused in {percent(pair.confused)} of cases" if pair.confused else ""
         lines += ["", f"From {pair.shown}{confused}"]
@@ -265,7 +270,7 @@ def show_image_marks(record: ImageMarks, image: Image.Image, spell: Spell) -> Ma
     against = "" if record.against is None else spell(record.against)
     return MarksInImage(
         record,
-        [_cut_seen(mark, OTHERS, image) for mark in record.marks],
+        [_cut_seen(mark, "", image) for mark in record.marks],
         [_cut_seen(mark, against, image) for mark in record.against_marks],
     )
 
@@ -274,12 +279,12 @@ def _name_both(guide: "Guide", pair: KindPair) -> tuple[str, str]:
     return guide.shown_name(pair.kind), guide.shown_name(pair.other)
 
 
-def _cut_seen(mark: ImageMark, others: str, image: Image.Image) -> SeenTile:
+def _cut_seen(mark: ImageMark, other: str, image: Image.Image) -> SeenTile:
     x, y, side = _cut_square(mark.box, *image.size)
     box = (x, y, min(x + side, image.width), min(y + side, image.height))
     tile = image.resize((_TILE_PX, _TILE_PX), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)
-    alt = f"Your picture, where {mark.text} is looked for"
-    return SeenTile(mark, say_numbers(mark, others), inline_picture(tile, alt, _TILE_PX))
+    alt = say("Your picture, where %(mark)s is looked for", mark=mark.text)
+    return SeenTile(mark, say_numbers(mark, other), inline_picture(tile, alt, _TILE_PX))
 
 
 def _cut_square(box: Box | None, width: int, height: int) -> tuple[float, float, float]:
@@ -295,6 +300,6 @@ def _cut_square(box: Box | None, width: int, height: int) -> tuple[float, float,
     return left, top, side
 
 
-def _number_lines(marks: Sequence[Mark], others: str) -> list[str]:
+def _number_lines(marks: Sequence[Mark], other: str = "") -> list[str]:
     column = max((len(mark.words) for mark in marks), default=0)
-    return [f"  {mark.words:<{column}}  {say_numbers(mark, others)}" for mark in marks]
+    return [f"  {mark.words:<{column}}  {say_numbers(mark, other)}" for mark in marks]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from fieldguide._languages import message, messages, say, say_count
 from fieldguide.chapters.marks.pool import OWNER, PICTURE, SURROUNDINGS
 from fieldguide.chapters.marks.records import (
     ImageMark,
@@ -14,16 +15,35 @@ from fieldguide.chapters.marks.saying import repeats_colours
 from fieldguide.guide.naming import listed
 
 N_APART, N_PAIR = 2, 2  # look-alikes that the sentence of a kind names; marks between two kinds
-NO_MARK = "No mark was found that can be named and holds for most of its specimens."
+NO_MARK = message("No mark was found that can be named and holds for most of its specimens.")
+_NONE_SHOWS = messages(
+    "the one specimen of this kind does not show %(word)s",
+    "none of the %(n)s specimens of this kind shows %(word)s",
+)
+_NONE_IS = messages(
+    "the one specimen of this kind is not %(word)s",
+    "none of the %(n)s specimens of this kind is %(word)s",
+)
 # How words end that name something of a picture; the others say what it is like.
 _PICTURES_HAVE = ("colours", "contrast", "lines", "background", "subject", "sky above")
-NO_DIFFERENCE = "No difference was found that can be named and holds for most specimens."
+NO_DIFFERENCE = message("No difference was found that can be named and holds for most specimens.")
 
 
-def say_numbers(mark: Mark | ImageMark | PatternMark, others: str) -> str:
-    """Say how often a mark holds: "in 21 of 24; in 3 of 24 robins"."""
-    n, m = f"{mark.of_own:,}", f"{mark.of_other:,}"
-    return f"in {mark.n_own:,} of {n}; in {mark.n_other:,} of {m} {others}"
+def say_numbers(mark: Mark | ImageMark | PatternMark, other: str = "") -> str:
+    """Say how often a mark holds: "in 21 of 24; in 3 of 24 robins", or "others"."""
+    numbers = {
+        "n_own": mark.n_own,
+        "of_own": mark.of_own,
+        "n_other": mark.n_other,
+        "of_other": mark.of_other,
+    }
+    if not other:
+        return say("in %(n_own)s of %(of_own)s; in %(n_other)s of %(of_other)s others", **numbers)
+    return say(
+        "in %(n_own)s of %(of_own)s; in %(n_other)s of %(of_other)s %(kind)s",
+        kind=other,
+        **numbers,
+    )
 
 
 def say_marks(marks: Sequence[Mark]) -> str:
@@ -32,7 +52,7 @@ def say_marks(marks: Sequence[Mark]) -> str:
     around = [m.words for m in marks if m.source == SURROUNDINGS]
     parts = [
         ", ".join(own),
-        f"often {listed(around)}" if around else "",
+        say("often %(words)s", words=listed(around)) if around else "",
         _say_pictures([m.words for m in marks if m.source == PICTURE]),
     ]
     return "; ".join(part for part in parts if part)
@@ -51,7 +71,7 @@ def say_kind(said: Sequence[Mark], apart: Sequence[PairMarks]) -> str:
             and (mark.negated or mark.part or not repeats_colours(mark.colours, colours))
         ][:N_PAIR]
         if new and len(parts) <= N_APART:
-            parts.append(f"Unlike {pair.shown}: {say_marks(new)}")
+            parts.append(say("Unlike %(kind)s: %(marks)s", kind=pair.shown, marks=say_marks(new)))
     return " ".join(f"{part}." for part in parts if part)
 
 
@@ -59,7 +79,7 @@ def say_differences(found: PairDifferences, names: tuple[str, str]) -> str:
     """Say what sets two kinds apart."""
     sides = zip(names, (found.marks, found.other_marks), strict=True)
     said = [f"{name}: {say_marks(marks[:N_PAIR])}." for name, marks in sides if marks]
-    return " ".join(said) or NO_DIFFERENCE
+    return " ".join(said) or say(NO_DIFFERENCE)
 
 
 def say_shown(marks: Iterable[ImageMark]) -> str:
@@ -69,8 +89,9 @@ def say_shown(marks: Iterable[ImageMark]) -> str:
 
 def say_unusual(text: str, source: str, n_specimens: int) -> str:
     """Say that an image shows what no specimen of its kind does."""
-    verb = "shows" if source == OWNER else "is"
-    return f"none of the {n_specimens:,} specimens of this kind {verb} {text}"
+    if source == OWNER:
+        return say_count(*_NONE_SHOWS, n_specimens, word=text)
+    return say_count(*_NONE_IS, n_specimens, word=text)
 
 
 def _say_pictures(words: Sequence[str]) -> str:
@@ -78,11 +99,11 @@ def _say_pictures(words: Sequence[str]) -> str:
     has = [word for word in words if _is_part(word)]
     are = [word for word in words if word not in has]
     has = [f"a {word}" if word.endswith(("background", "subject")) else word for word in has]
-    parts = [
-        f"in pictures that are {listed(are)}" if are else "",
-        f"{'' if are else 'in pictures '}with {listed(has)}" if has else "",
-    ]
-    return ", ".join(part for part in parts if part)
+    if are and has:
+        return say("in pictures that are %(are)s, with %(has)s", are=listed(are), has=listed(has))
+    if are:
+        return say("in pictures that are %(are)s", are=listed(are))
+    return say("in pictures with %(has)s", has=listed(has)) if has else ""
 
 
 def _is_part(word: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fieldguide._languages import message, say
 from fieldguide.chapters.places.records import Located
 from fieldguide.guide.naming import display_name, listed
 from fieldguide.guide.views import FoundSubject
@@ -14,12 +15,20 @@ if TYPE_CHECKING:
 
 _DRAWN_PX = 1000  # longer side of the drawing's own units
 _WHOLE = 0.75  # of the picture, from which on there is no saying where
-_ROWS = ("upper", "", "lower")
-_COLUMNS = ("left", "", "right")
+_SPOTS = {  # by thirds of the picture, from the top and from the left
+    (0, 0): message("at the upper left"),
+    (0, 1): message("at the top"),
+    (0, 2): message("at the upper right"),
+    (1, 0): message("on the left"),
+    (1, 1): message("in the middle"),
+    (1, 2): message("on the right"),
+    (2, 0): message("at the lower left"),
+    (2, 1): message("at the bottom"),
+    (2, 2): message("at the lower right"),
+}
 # Confidence up to which there is no clear subject: of CUB-200's photographs 0.4 % have less, of
 # strips of them beside the bird 81 %.
 UNSURE = 0.35
-_ALONE = {"upper": "top", "lower": "bottom"}
 
 
 class PlacesPage(ChapterPage):
@@ -85,12 +94,12 @@ def draw_path(located: Located, width: float, height: float) -> str:
 
 def word_located(located: Located, spell: Spell = display_name) -> str:
     """Say what decided: "what tells it from wren, in the middle"."""
-    others = "all others" if located.against is None else spell(located.against)
-    told = f"what tells it from {others}"
+    others = say("all others") if located.against is None else spell(located.against)
+    told = say("what tells it from %(others)s", others=others)
     if not located.places:
-        return f"{told}, in no one place"
+        return say("%(what)s, in no one place", what=told)
     if located.share >= _WHOLE:
-        return f"{told}, all over"
+        return say("%(what)s, all over", what=told)
     spots = listed(list(dict.fromkeys(word_spot(place.box) for place in located.places)))
     return f"{told}, {spots}"
 
@@ -108,14 +117,8 @@ def word_subject(subject: FoundSubject) -> str:
 def word_spot(box: tuple[float, float, float, float]) -> str:
     """Say where the middle of a box is, by thirds of the picture."""
     x0, y0, x1, y1 = box
-    row, column = (
-        parts[_third((a + b) / 2)] for parts, a, b in ((_ROWS, y0, y1), (_COLUMNS, x0, x1))
-    )
-    if row and column:
-        return f"at the {row} {column}"
-    if row:
-        return f"at the {_ALONE[row]}"
-    return f"on the {column}" if column else "in the middle"
+    row, column = (_third((a + b) / 2) for a, b in ((y0, y1), (x0, x1)))
+    return say(_SPOTS[row, column])
 
 
 def _third(share: float) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from fieldguide._languages import say
 from fieldguide.chapters.walk import printed_page, walk_page
 from fieldguide.chapters.walk.printed import has_key
 from fieldguide.chapters.walk.records import ImageWalk
@@ -21,7 +22,7 @@ class WalkPage(ChapterPage):
 
     def list_sheets(self, guide: "Guide") -> Sequence[Sheet]:
         """Return the pages of the chapter."""
-        walk = [Sheet(walk_page.SHEET, "Walk")] if walk_page.has_questions(guide) else []
+        walk = [Sheet(walk_page.SHEET, say("Walk"))] if walk_page.has_questions(guide) else []
         return [*walk, *([Sheet(printed_page.SHEET)] if has_key(guide) else [])]
 
     def show_sheet(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldguide._languages import messages, say, say_count
 from fieldguide.chapters.walk.characters import Characters
 from fieldguide.chapters.walk.dichotomy import MOSTLY, GrownKey, Step, list_ends
 from fieldguide.guide.views import Couplet, Exemplar
 from fieldguide.site.key_layout import choose_shown
-from fieldguide.site.phrases import count, percent, word_side
+from fieldguide.site.phrases import percent, word_side
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
@@ -95,7 +96,12 @@ def print_key(guide: "Guide") -> PrintedKey | None:
     unworded = {number for number, leads in couplets if not any(lead.words for lead in leads)}
     confused = _list_confused(guide, parted, unworded)
     return PrintedKey(
-        title=f"Key to the {count(len(guide.kinds), 'kind')} of {guide.title}",
+        title=say_count(
+            "Key to the %(n)s kind of %(title)s",
+            "Key to the %(n)s kinds of %(title)s",
+            len(guide.kinds),
+            title=guide.title,
+        ),
         statement=statement,
         couplets=_refer_back(couplets),
         n_left_out=n_left_out,
@@ -127,7 +133,7 @@ def _list_steps(grown: GrownKey) -> list[tuple[int, tuple[Lead, Lead]]]:
         said = (step.split.shown, step.split.opposite)[side]
         left = (step.kinds_first, step.kinds_second)[side]
         to = (step.to_first, step.to_second)[side]
-        words = ", ".join(characters[j].text for j in said) or "not so"
+        words = ", ".join(characters[j].text for j in said) or say("not so")
         end = () if to is not None else tuple(kinds[k] for k in left)
         return Lead(f"{step.number}{_SIDES[side]}", words, (), 0, to, end)
 
@@ -167,28 +173,49 @@ def _refer_back(couplets: Sequence[tuple[int, tuple[Lead, Lead]]]) -> tuple[Prin
 # -- what it is made of
 
 
+_FOUND_ALONE = messages(
+    "It leads to %(ends)s of %(kinds)s kinds alone; %(alone)s of %(n)s specimen, walked through a "
+    "key that was grown without it, came to its own kind alone.",
+    "It leads to %(ends)s of %(kinds)s kinds alone; %(alone)s of %(n)s specimens, each walked "
+    "through a key that was grown without it, came to their own kind alone.",
+)
+_FOUND_WITHIN = messages(
+    "It leads to %(ends)s of %(kinds)s kinds alone; %(alone)s of %(n)s specimen, walked through a "
+    "key that was grown without it, came to its own kind alone, %(within)s to an end that names "
+    "it.",
+    "It leads to %(ends)s of %(kinds)s kinds alone; %(alone)s of %(n)s specimens, each walked "
+    "through a key that was grown without it, came to their own kind alone, %(within)s to an end "
+    "that names it.",
+)
+
+
 def _state_characters(grown: GrownKey, n_alone: int) -> str:
     walked, n_kinds = grown.walked, len(grown.characters.kinds)
-    told = (
-        f"It leads to {n_alone:,} of {count(n_kinds, 'kind')} alone; {walked.n_alone:,} of "
-        f"{count(walked.n, 'specimen')}, each walked through a key that was grown without it, came "
-        "to their own kind alone"
-    )
-    if walked.n_within > walked.n_alone:
-        told += f", {walked.n_within:,} to an end that names it"
-    return (
+    told = say(
         "A key of characters. At each couplet take the lead whose words are true of the specimen: "
         "most of them, or the first where they are divided; “not so” is whatever the other lead is "
-        f"not. {told}."
+        "not."
     )
+    is_wider = walked.n_within > walked.n_alone
+    found = say_count(
+        *(_FOUND_WITHIN if is_wider else _FOUND_ALONE),
+        walked.n,
+        ends=n_alone,
+        kinds=n_kinds,
+        alone=walked.n_alone,
+        **({"within": walked.n_within} if is_wider else {}),
+    )
+    return f"{told} {found}"
 
 
 def _state_couplets(guide: "Guide", couplets: Sequence[tuple[int, tuple[Lead, Lead]]]) -> str:
     n_worded = sum(any(lead.words for lead in leads) for _, leads in couplets)
-    told = (
+    told = say(
         "The key that the machine asks. Where words tell the two leads of a couplet apart, they "
-        f"are given ({n_worded:,} of {len(couplets):,}); where they do not, take the lead whose "
-        "pictures the specimen is more like."
+        "are given (%(worded)s of %(n)s); where they do not, take the lead whose pictures the "
+        "specimen is more like.",
+        worded=n_worded,
+        n=len(couplets),
     )
     return f"{told} {guide.verdict}"
 
@@ -203,10 +230,14 @@ def _list_together(characters: Characters, ends: Sequence[tuple[int, ...]]) -> t
         shares = characters.shares[list(end)]
         j = int(np.argmax(np.ptp(shares, axis=0)))
         most, least = int(np.argmax(shares[:, j])), int(np.argmin(shares[:, j]))
-        evidence = (
-            f"no character is seen in {percent(MOSTLY)} of the one and at most "
-            f"{percent(1 - MOSTLY)} of the other; “{characters.characters[j].text}” differs most, "
-            f"{percent(shares[most, j])} and {percent(shares[least, j])}"
+        evidence = say(
+            "no character is seen in %(mostly)s of the one and at most %(seldom)s of the other; "
+            "“%(character)s” differs most, %(most)s and %(least)s",
+            mostly=percent(MOSTLY),
+            seldom=percent(1 - MOSTLY),
+            character=characters.characters[j].text,
+            most=percent(shares[most, j]),
+            least=percent(shares[least, j]),
         )
         alike.append(Alike(tuple(characters.kinds[k] for k in end), evidence))
     return tuple(alike)
@@ -216,7 +247,8 @@ def _list_ends_together(couplets: Sequence[Couplet]) -> tuple[Alike, ...]:
     """Return the kinds that the machine's key does not part."""
     ends = (end for couplet in couplets for end in (couplet.minus_end, couplet.plus_end))
     together = dict.fromkeys(end for end in ends if len(end) > 1)
-    return tuple(Alike(end, "the key leaves them open where it ends") for end in together)
+    evidence = say("the key leaves them open where it ends")
+    return tuple(Alike(end, evidence) for end in together)
 
 
 def number_plates(guide: "Guide") -> dict[str, int]:
@@ -239,9 +271,13 @@ def _list_confused(
         total = sum(counts.get(kind, 0) for kind in pair)
         if n >= max(LEAST_CONFUSED * total, FEWEST_CONFUSED):
             at = parted.get(frozenset(pair))
-            where = "" if at is None else f"; couplet {at} parts them"
-            where += ", by pictures alone" if at in unworded else ""
-            evidence = f"{n:,} of {total:,} held-out pictures are taken for the other{where}"
+            evidence = say(
+                "%(n)s of %(total)s held-out pictures are taken for the other", n=n, total=total
+            )
+            if at in unworded:
+                evidence += "; " + say("couplet %(n)s parts them, by pictures alone", n=at)
+            elif at is not None:
+                evidence += "; " + say("couplet %(n)s parts them", n=at)
             listed_pairs.append((-n / total, pair, evidence))
     return [Alike(pair, evidence) for _, pair, evidence in sorted(listed_pairs)]
 

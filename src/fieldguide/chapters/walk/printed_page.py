@@ -5,6 +5,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from fieldguide._languages import say, say_count
 from fieldguide.chapters.walk.printed import Alike, Lead, PrintedKey, print_key
 from fieldguide.errors import GuideError
 from fieldguide.guide.naming import listed
@@ -68,7 +69,7 @@ def print_to_file(guide: "Guide", out: Path) -> str:
     if out.suffix.lower() == ".txt":
         return "\n".join([*key_lines(page.key, guide.shown_name), ""])
     from fieldguide.site.comparison import join_sheets
-    from fieldguide.site.render import make_environment
+    from fieldguide.site.environment import make_environment
 
     return (
         make_environment(guide.shown_name, alone=True)
@@ -120,8 +121,13 @@ def word_lead(lead: Lead, spell: Spell) -> str:
         return ""
     names = list(dict.fromkeys(spell(each.kind) for each in lead.shown))
     if not names:
-        return "No kind goes this way alone"
-    return f"Like {', '.join(names)}" + (f" and {lead.n_more:,} more" if lead.n_more else "")
+        return say("No kind goes this way alone")
+    shown = ", ".join(names)
+    if lead.n_more:
+        shown = say_count(
+            "%(names)s and %(n)s more", "%(names)s and %(n)s more", lead.n_more, names=shown
+        )
+    return say("Like %(names)s", names=shown)
 
 
 def word_end(lead: Lead, key: PrintedKey, spell: Spell) -> str:

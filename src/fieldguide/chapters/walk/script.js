@@ -2,6 +2,7 @@
    belief.py. The answers stand in the fragment of the address, so that a walk can be kept. */
 (function () {
   "use strict";
+  var say = fieldguide.say, sayCount = fieldguide.sayCount;
   var page = document.getElementById("walk");
   if (!page) return;
   var table = JSON.parse(document.getElementById("walk-table").textContent);
@@ -34,8 +35,8 @@
   }
   function percent(p) {
     var whole = Math.round(100 * p);
-    if (whole === 0 && p > 0) return "<1%";
-    return (whole === 100 && p < 1 ? ">99" : whole) + "%";
+    if (whole === 0 && p > 0) return say("<1%%");
+    return whole === 100 && p < 1 ? say(">99%%") : say("%(number)s%%", { number: whole });
   }
   function capital(text) { return text.charAt(0).toUpperCase() + text.slice(1); }
 
@@ -113,11 +114,13 @@
   /* Names and answers in words. */
   function isCouplet(j) { return j >= nCharacters; }
   function nameQuestion(j) {
-    return isCouplet(j) ? "couplet " + (j - nCharacters + 1) : questions[j].text;
+    return isCouplet(j) ? say("couplet %(number)s", { number: j - nCharacters + 1 })
+      : questions[j].text;
   }
   function nameAnswer(j, said) {
-    if (said === null) return "cannot tell";
-    return isCouplet(j) ? (said ? "second side" : "first side") : (said ? "yes" : "no");
+    if (said === null) return say("cannot tell");
+    if (isCouplet(j)) return said ? say("second side") : say("first side");
+    return said ? say("yes") : say("no");
   }
 
   /* The address. */
@@ -210,16 +213,17 @@
       Array.from(node.children).slice(1).forEach(function (child) { child.remove(); });
       node.dataset.kind = table.kinds[k].name;
       node.dataset.probability = String(p);
-      node.appendChild(bar(p, percent(p) + " likely"));
+      node.appendChild(bar(p, say("%(share)s likely", { share: percent(p) })));
       node.appendChild(make("span", "figure", percent(p)));
       return node;
     }));
     var rest = order.slice(shown.length).reduce(function (sum, k) { return sum + belief[k]; }, 0);
     byId("others").textContent = nKinds > shown.length
-      ? "The other " + (nKinds - shown.length) + " share " + percent(rest) + "." : "";
+      ? sayCount("The other one has %(share)s.", "The other %(n)s share %(share)s.",
+        nKinds - shown.length, { share: percent(rest) }) : "";
     byId("n-left").textContent = !answers.size && !start ? ""
-      : nLeft === 1 ? "One holds nearly all of the likelihood."
-      : nLeft + " of " + nKinds + " hold nearly all of the likelihood.";
+      : nLeft === 1 ? say("One holds nearly all of the likelihood.")
+      : say("%(n)s of %(all)s hold nearly all of the likelihood.", { n: nLeft, all: nKinds });
     return nLeft;
   }
   function showSides(j, order) {
@@ -237,11 +241,12 @@
         if (table.kinds[k].picture) strip.appendChild(picture(table.kinds[k], table.kinds[k].shown));
       });
       var names = own.slice(0, 5).map(function (k) { return table.kinds[k].shown; });
-      if (own.length > 5) names.push((own.length - 5) + " more");
+      if (own.length > 5) names.push(sayCount("%(n)s more", "%(n)s more", own.length - 5));
       var words = questions[j][isPlus ? "plus" : "minus"];
       side.appendChild(strip);
       if (words) side.appendChild(make("p", "walk-words", capital(words)));
-      side.appendChild(make("p", "note", names.length ? "Like " + names.join(", ") : "No kind"));
+      side.appendChild(make("p", "note", names.length
+        ? say("Like %(names)s", { names: names.join(", ") }) : say("No kind")));
       sides.appendChild(side);
     });
   }
@@ -250,35 +255,40 @@
     if (chosen === null && !goesOn && belief[order[0]] >= table.enough) {
       isEnd = true;
       title = capital(first.shown);
-      hint = "Most likely, with a probability of " + percent(belief[order[0]]) + ".";
+      hint = say("Most likely, with a probability of %(share)s.",
+        { share: percent(belief[order[0]]) });
       asked = null;
     } else if (asked === null) {
-      title = "Nothing is left to ask that would tell more";
-      hint = nLeft === 1 ? "Most likely it is " + first.shown + "."
-        : nLeft + " kinds remain that these questions do not tell apart.";
+      title = say("Nothing is left to ask that would tell more");
+      hint = nLeft === 1 ? say("Most likely it is %(kind)s.", { kind: first.shown })
+        : sayCount("%(n)s kind remains that these questions do not tell apart.",
+          "%(n)s kinds remain that these questions do not tell apart.", nLeft);
     } else if (isCouplet(asked)) {
-      title = "Which of the two is it more like?";
+      title = say("Which of the two is it more like?");
     } else {
-      title = capital(questions[asked].text) + "?";
-      if (seen) hint = "The machine " + (seen[asked] === "y" ? "sees it" : "does not see it") + " in the picture.";
+      title = say("%(character)s?", { character: capital(questions[asked].text) });
+      if (seen) {
+        hint = seen[asked] === "y" ? say("The machine sees it in the picture.")
+          : say("The machine does not see it in the picture.");
+      }
     }
     var isAsking = asked !== null;
     byId("turn").textContent = isAsking
-      ? "Question " + (answers.size + (answers.has(asked) ? 0 : 1))
-        + (isCouplet(asked) ? ", couplet " + (asked - nCharacters + 1) : "")
-      : "After " + answers.size + (answers.size === 1 ? " answer" : " answers");
+      ? say("Question %(number)s", { number: answers.size + (answers.has(asked) ? 0 : 1) })
+        + (isCouplet(asked) ? ", " + nameQuestion(asked) : "")
+      : sayCount("After %(n)s answer", "After %(n)s answers", answers.size);
     byId("asked").textContent = title;
     byId("hint").textContent = hint;
-    byId("yes").textContent = isAsking && isCouplet(asked) ? "The first" : "Yes";
-    byId("no").textContent = isAsking && isCouplet(asked) ? "The second" : "No";
+    byId("yes").textContent = isAsking && isCouplet(asked) ? say("The first") : say("Yes");
+    byId("no").textContent = isAsking && isCouplet(asked) ? say("The second") : say("No");
     ["yes", "no", "unsure"].forEach(function (id) { byId(id).hidden = !isAsking; });
     byId("go-on").hidden = !isEnd;
     byId("undo").disabled = !before.length;
     showSides(asked, order);
-    byId("told").textContent = title + " " + hint + " Likeliest: "
-      + order.slice(0, 3).map(function (k) {
+    byId("told").textContent = title + " " + hint + " "
+      + say("Likeliest: %(kinds)s.", { kinds: order.slice(0, 3).map(function (k) {
         return table.kinds[k].shown + " " + percent(belief[k]);
-      }).join(", ") + ".";
+      }).join(", ") });
   }
   function showSaid() {
     byId("nothing-said").hidden = answers.size > 0;
@@ -288,7 +298,7 @@
       var choice = make("select");
       label.htmlFor = choice.id = "said-" + j;
       [true, false, null, undefined].forEach(function (said) {
-        var option = make("option", "", said === undefined ? "forget" : nameAnswer(j, said));
+        var option = make("option", "", said === undefined ? say("forget") : nameAnswer(j, said));
         option.value = String(said);
         option.selected = said === each[1];
         choice.appendChild(option);
@@ -314,7 +324,7 @@
     byId("choices").replaceChildren.apply(byId("choices"), listed.map(function (j) {
       var node = make("li"), button = make("button", "quiet", capital(nameQuestion(j)));
       var state = answers.has(j) ? nameAnswer(j, answers.get(j))
-        : gains[j] >= table.leastGain ? "" : "tells little";
+        : gains[j] >= table.leastGain ? "" : say("tells little");
       button.type = "button";
       button.addEventListener("click", function () {
         chosen = j;
@@ -323,7 +333,7 @@
       });
       node.appendChild(button);
       if (state) node.appendChild(make("span", "count", state));
-      else node.appendChild(bar(Math.min(gains[j], 1), gains[j].toFixed(2) + " bits expected"));
+      else node.appendChild(bar(Math.min(gains[j], 1), say("%(n)s bits expected", { n: fieldguide.write(gains[j], 2) })));
       return node;
     }));
   }

@@ -1,6 +1,7 @@
 /* Identify: take pictures by drop, paste or file chooser, send them, insert the guide's answers. */
 (function () {
   "use strict";
+  var say = fieldguide.say, sayCount = fieldguide.sayCount;
   var page = document.getElementById("identify");
   if (!page) return;
   var form = page.querySelector("form");
@@ -11,7 +12,7 @@
   var asked = 0;
   var address = null;
 
-  function say(text, className) {
+  function tell(text, className) {
     var line = document.createElement("p");
     line.className = className;
     line.textContent = text;
@@ -23,7 +24,7 @@
     var image = new Image();
     if (address) URL.revokeObjectURL(address);
     address = file && URL.createObjectURL(file);
-    image.alt = "The picture you chose";
+    image.alt = say("The picture you chose");
     image.addEventListener("error", function () { image.remove(); });
     document.getElementById("shown").replaceChildren();
     if (file && file.type.indexOf("video/") !== 0) {  // of a clip, the answer has a frame
@@ -36,7 +37,7 @@
   function refuse(text) {
     asked += 1;
     show(null);
-    say(text, "error");
+    tell(text, "error");
   }
 
   /* The answer is two elements that take the place of those with the same ids. */
@@ -52,10 +53,10 @@
   /* What is wrong with a file before it is sent; "" for a picture. */
   function fault(file) {
     if (file.type && !/^(image|video)\//.test(file.type)) {
-      return "That is not a picture. Choose a JPEG, PNG, WebP or other image file, or a clip.";
+      return say("That is not a picture. Choose a JPEG, PNG, WebP or other image file, or a clip.");
     }
     if (file.size > mostMb * 1024 * 1024) {
-      return "That picture is larger than " + mostMb + " MB. Choose a smaller one.";
+      return say("That picture is larger than %(size)s MB. Choose a smaller one.", { size: mostMb });
     }
     return "";
   }
@@ -72,13 +73,13 @@
     if (fault(file)) return refuse(fault(file));
     var turn = ++asked;
     show(file);
-    say("Looking closely …", "working");
+    tell(say("Looking closely …"), "working");
     send("api/identify.html", file).then(function (answer) {
       if (turn !== asked) return;
-      if (answer.error) say(answer.error.message, "error");
+      if (answer.error) tell(answer.error.message, "error");
       else insert(answer);
     }).catch(function () {
-      if (turn === asked) say("The guide does not answer. Is fieldguide serve still running?", "error");
+      if (turn === asked) tell(say("The guide does not answer. Is fieldguide serve still running?"), "error");
     });
   }
 
@@ -110,8 +111,8 @@
     function next(i) {
       if (turn !== asked) return;
       var isLast = i === files.length;
-      title.textContent = isLast ? files.length + " pictures"
-        : "Looking at picture " + (i + 1) + " of " + files.length + " …";
+      title.textContent = isLast ? sayCount("%(n)s picture", "%(n)s pictures", files.length)
+        : say("Looking at picture %(number)s of %(n)s …", { number: i + 1, n: files.length });
       if (isLast) {
         reply.setAttribute("aria-busy", "false");
         return title.focus();
@@ -126,7 +127,7 @@
         else add(new DOMParser().parseFromString(answer, "text/html").querySelector("li"));
         next(i + 1);
       }).catch(function () {
-        if (turn === asked) say("The guide does not answer. Is fieldguide serve still running?", "error");
+        if (turn === asked) tell(say("The guide does not answer. Is fieldguide serve still running?"), "error");
       });
     }
     next(0);
@@ -145,7 +146,7 @@
   document.addEventListener("paste", function (event) {
     var isSearch = event.target === document.getElementById("q");
     askAll(event.clipboardData,
-      isSearch ? "" : "The clipboard holds no picture. Copy one, then paste it here.");
+      isSearch ? "" : say("The clipboard holds no picture. Copy one, then paste it here."));
   });
   ["dragenter", "dragover"].forEach(function (name) {
     document.addEventListener(name, function (event) {
@@ -159,6 +160,7 @@
   document.addEventListener("drop", function (event) {
     event.preventDefault();
     drop.classList.remove("over-it");
-    askAll(event.dataTransfer, "That was not a file. Save the picture first, then drop the file.");
+    askAll(event.dataTransfer,
+      say("That was not a file. Save the picture first, then drop the file."));
   });
 })();

@@ -2,6 +2,7 @@
    server, Enter asks the guide for specimens; in an export, it goes to the first entry. */
 (function () {
   "use strict";
+  var say = fieldguide.say, sayCount = fieldguide.sayCount;
   var box = document.getElementById("q");
   var found = document.getElementById("found");
   var nothing = document.getElementById("nothing");
@@ -80,8 +81,9 @@
     nothing.hidden = total > 0;
     alphabet.hidden = terms.length > 0;
     found.textContent = !terms.length ? ""
-      : (total === 1 ? "1 entry for “" : total + " entries for “") + box.value.trim() + "”."
-        + (isLive ? " Press Enter to find specimens." : "");
+      : sayCount("%(n)s entry for “%(query)s”.", "%(n)s entries for “%(query)s”.", total,
+        { query: box.value.trim() })
+        + (isLive ? " " + say("Press Enter to find specimens.") : "");
   }
 
   function remember() {

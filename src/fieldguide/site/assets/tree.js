@@ -1,6 +1,7 @@
 /* The tree on the home page: one button that opens or shuts every branch. */
 (function () {
   "use strict";
+  var say = fieldguide.say;
   var head = document.querySelector(".section-head");
   var folds = Array.prototype.slice.call(document.querySelectorAll(".tree details"));
   if (!head || folds.length < 2) return;
@@ -14,7 +15,7 @@
     return folds.every(function (fold) { return fold.open; });
   }
   function label() {
-    button.textContent = allOpen() ? "Shut every branch" : "Open every branch";
+    button.textContent = allOpen() ? say("Shut every branch") : say("Open every branch");
   }
   button.addEventListener("click", function () {
     var open = !allOpen();

@@ -1,0 +1,321 @@
+"""Pages in other languages: whole catalogues, no sentence outside them, and who reads which."""
+
+import html
+import re
+import sys
+from gettext import NullTranslations
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.site.fixtures import StandInGuide
+
+from fieldguide import _languages
+from fieldguide._languages import (
+    ENGLISH,
+    FOLDER,
+    choose_language,
+    grouped,
+    list_languages,
+    say,
+    say_count,
+    speaking,
+)
+from fieldguide._languages.catalogue import read_catalogue, read_entries, write_entries
+from fieldguide.errors import FieldguideError
+from fieldguide.site import create_app, export_site
+from fieldguide.site.addresses import AddressBook
+from fieldguide.site.render import Renderer
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from catalogues import collect_messages
+
+sys.path.pop(0)
+
+CATALOGUES = [language for language in list_languages() if language != ENGLISH]
+SPOKEN = ("alt", "title", "aria-label", "placeholder")
+UNITS = {"MB", "UTC", "km", "m", "s"}
+NOT_THERE = ("not-there", "nor-there")
+
+
+class Marked(NullTranslations):
+    """A language in which all that a sentence says by itself stands in brackets."""
+
+    def gettext(self, message):
+        parts = re.split(r"(<[^>]*>|%\(\w+\)s|%%)", message)
+        return "".join(f"⟦{part}⟧" if k % 2 == 0 and part else part for k, part in enumerate(parts))
+
+    def ngettext(self, msgid1, msgid2, n):
+        return self.gettext(msgid1 if n == 1 else msgid2)
+
+    def pgettext(self, context, message):
+        return message
+
+
+class Texts(HTMLParser):
+    """Every text of a page that is read or heard."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self._hidden = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("script", "style", "code"):
+            self._hidden.append(tag)
+        self.found += [value for name, value in attributes if name in SPOKEN and value]
+
+    def handle_endtag(self, tag):
+        if self._hidden and self._hidden[-1] == tag:
+            self._hidden.pop()
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.found.append(data)
+
+
+def list_data(guide):
+    """Return what is the guide's own on its pages, the longest first."""
+    found = [guide.title, *guide.sources.values(), *NOT_THERE]
+    found += [guide.summary] if isinstance(guide, StandInGuide) else []
+    found += [name for kind in guide.kinds for name in (kind.name, kind.shown)]
+    found += [word for word, *_ in guide.words]
+    found += [word for branch in guide.branches for word in branch.words]
+    for specimen in guide.specimens(range(guide.n_specimens)):
+        found += [specimen.path, specimen.path.rsplit("/", 1)[-1], specimen.caption or ""]
+        found += specimen.owner_words
+    found += [text for each in guide.unreadable for text in (each.path, each.reason)]
+    found += list_texts(guide.about)
+    found += list_mark_texts(guide)
+    spaced = {" ".join(text.split()) for text in found}
+    return sorted({*found, *spaced, *(html.unescape(t) for t in found)} - {""}, key=len)[::-1]
+
+
+def list_mark_texts(guide):
+    """Return the words of all marks."""
+    of_kinds = [each for kind in guide.kinds if (each := guide.marks(kind.name)) is not None]
+    marks = [mark for each in of_kinds for mark in each.marks]
+    marks += [mark for each in of_kinds for pair in each.apart for mark in pair.marks]
+    for pair in AddressBook(guide).pairs if of_kinds else ():
+        found = guide.compare(*pair).parts["marks"]
+        marks += [*found.marks, *found.other_marks]
+    words = [text for mark in marks for text in (mark.words, mark.text)]
+    words += [colour for each in of_kinds for colour in each.colours]
+    return [*words, *(found.name for each in of_kinds for found in each.classes)]
+
+
+def list_texts(value):
+    if isinstance(value, dict):
+        return [text for key, each in value.items() for text in (key, *list_texts(each))]
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in list_texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def find_unmarked(page, data):
+    """Return the texts of a page, or their parts, that are neither marked nor data."""
+    left = []
+    for text in Texts(page).found:
+        rest = drop_cut_names(re.sub(r"⟦[^⟦⟧]*⟧", " ", text), data)
+        for known in data:
+            if known.lower() in rest.lower():
+                rest = re.sub(re.escape(known), " ", rest, flags=re.IGNORECASE)
+        words = [w for w in re.findall(r"[^\W\d_]{2,}|\b[a-z]\b", rest) if w not in UNITS]
+        if words:
+            left.append(text.strip())
+    return left
+
+
+def drop_cut_names(text, data):
+    """Return a text without names that a drawing cut short: "chestnut-heade…"."""
+    while "…" in text:
+        before, _, after = text.partition("…")
+        starts = (k for k in range(len(before)) if len(before) - k > 1)
+        cut = (k for k in starts if any(known.startswith(before[k:]) for known in data))
+        text = before[: next(cut, len(before))] + " " + after
+    return text
+
+
+@pytest.fixture
+def marked(monkeypatch):
+    """Pages in the language of brackets."""
+    monkeypatch.setattr(_languages, "_load", lambda language: Marked())
+    monkeypatch.setattr(_languages, "list_languages", lambda: (ENGLISH, "marked"))
+    return "marked"
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_a_catalogue_has_exactly_the_sentences_of_the_code(language):
+    entries = read_entries((FOLDER / f"{language}.po").read_text(encoding="utf-8"))
+    said = {key for key in entries if key[1]}
+    assert said == set(collect_messages()), "bring it up to date: python docs/catalogues.py"
+    assert [key for key, texts in entries.items() if not all(texts)] == []
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_translations_keep_places_and_marks(language):
+    entries = read_entries((FOLDER / f"{language}.po").read_text(encoding="utf-8"))
+    for (_, one, many), texts in entries.items():
+        if not one:
+            continue
+        assert set(find_places(texts[-1])) == set(find_places(many or one)), one
+        for text in texts:
+            assert set(find_places(text)) <= set(find_places(one + many)), one
+            assert re.findall("<[^>]+>", text) in [
+                re.findall("<[^>]+>", each) for each in (one, many or one)
+            ], one
+            text % dict.fromkeys(find_places(one + many), "")
+
+
+def find_places(text):
+    return re.findall(r"%\((\w+)\)s", text)
+
+
+@pytest.mark.parametrize("shape", ["guide", "keyed_guide", "plain_guide", "bare_guide"])
+@pytest.mark.parametrize("live", [True, False], ids=["live", "static"])
+def test_no_sentence_of_a_page_is_outside_the_catalogue(shape, live, marked, request):
+    guide = request.getfixturevalue(shape)
+    data = list_data(guide)
+    renderer = Renderer(guide, live=live, language=marked)
+    pages = dict(renderer.pages())
+    if live:
+        pages["results"] = renderer.results(guide.words[0][0]) if guide.words else ""
+        pages["no results"] = renderer.results(", ".join(NOT_THERE))
+    unmarked = {
+        address: left for address, page in pages.items() if (left := find_unmarked(page, data))
+    }
+    assert unmarked == {}
+    assert all('<html lang="marked">' in page for page in pages.values() if page)
+
+
+def test_a_sentence_outside_is_found():
+    page = '<p>⟦seen by many⟧ <b>wren</b></p><img alt="A wren"><code>fieldguide serve</code>'
+    assert find_unmarked(page, ["wren"]) == []
+    assert find_unmarked(page.replace("A wren", "The wren"), ["wren"]) == ["The wren"]
+    assert find_unmarked("<p>⟦seen⟧ by many</p>", []) == ["⟦seen⟧ by many"]
+
+
+def test_an_answer_is_whole_too(guide, specimens, marked):
+    renderer = Renderer(guide, live=True, language=marked)
+    sighting = guide.look(specimens.picture(0)[0].image)
+    answer = guide.identify([sighting])[0]
+    shown = renderer.show(answer, sighting.image, 1.0)
+    assert find_unmarked(renderer.answer(shown), list_data(guide)) == []
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_pages_are_in_the_language_asked_for(language, plain_guide, tmp_path):
+    page = export_site(plain_guide, tmp_path / "site", language=language)
+    text = page.read_text(encoding="utf-8")
+    assert f'<html lang="{language}">' in text
+    assert "Skip to the content" not in text
+
+
+def test_a_server_answers_in_the_language_of_the_browser(plain_guide):
+    client = TestClient(create_app(plain_guide), base_url="http://localhost")
+    english = client.get("/", headers={"Accept-Language": "en-GB"})
+    german = client.get("/", headers={"Accept-Language": "de-AT, en;q=0.5"})
+    assert '<html lang="en">' in english.text
+    assert '<html lang="de">' in german.text
+    assert german.headers["content-language"] == "de"
+    assert german.headers["vary"] == english.headers["vary"] == "Accept-Language"
+    assert german.headers["etag"] != english.headers["etag"]
+    known = {"Accept-Language": "en", "If-None-Match": german.headers["etag"]}
+    assert client.get("/", headers=known).status_code == 200
+    assert client.get("/", headers=known | {"Accept-Language": "de"}).status_code == 304
+    assert (
+        '<html lang="de">'
+        in client.get("/no", headers={"Accept-Language": "de", "Accept": "text/html"}).text
+    )
+
+
+def test_what_programs_ask_for_is_english(plain_guide):
+    client = TestClient(create_app(plain_guide), base_url="http://localhost")
+    in_german = {"Accept-Language": "de"}
+    assert client.get("/api/guide", headers=in_german).json() == client.get("/api/guide").json()
+    said = client.get("/api/find", params={"limit": "no"}, headers=in_german).json()
+    assert said["error"]["message"] == "limit must be a whole number from 1 on."
+
+
+def test_a_server_may_have_one_language(plain_guide):
+    client = TestClient(create_app(plain_guide, language="de"), base_url="http://localhost")
+    page = client.get("/", headers={"Accept-Language": "en"})
+    assert '<html lang="de">' in page.text
+    assert "vary" not in page.headers
+
+
+def test_a_language_that_there_is_not_is_refused(plain_guide, tmp_path):
+    for ask in (
+        lambda: create_app(plain_guide, language="tlh"),
+        lambda: export_site(plain_guide, tmp_path / "site", language="tlh"),
+    ):
+        with pytest.raises(FieldguideError, match="Pages cannot be written in 'tlh'"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("*", "en"),
+        ("de", "de"),
+        ("DE-ch", "de"),
+        ("tlh, de;q=0.2", "de"),
+        ("en;q=0.4, de;q=0.5", "de"),
+        ("de;q=0.4, en;q=0.5", "en"),
+        ("de;q=0", "en"),
+        ("de;q=much, en", "en"),
+        ("de;level=1", "en"),
+        (",;,de;q=", "en"),
+        ("x," * 10_000 + "de", "en"),
+    ],
+)
+def test_languages_are_chosen_as_browsers_ask(accepted, language):
+    assert choose_language(accepted) == language
+
+
+def test_numbers_are_written_as_the_language_does():
+    with speaking("de"):
+        assert grouped(1234567.891, 2) == "1.234.567,89"
+        assert say_count("%(n)s specimen", "%(n)s specimens", 1204) == "1.204 Exemplare"
+        with speaking(ENGLISH):
+            assert grouped(1204) == "1,204"
+    assert say("%(number)s%%", number=7) == "7%"
+
+
+HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals=2; plural=n > 1;\\n"\n\n'  # noqa: E501
+
+
+def test_a_catalogue_is_read_as_gettext_writes_it():
+    text = (
+        HEAD + '# a note\n#: a/place.py\nmsgid "two "\n"lines"\nmsgstr "zwei\\n\\"Zeilen\\""\n'
+        '\nmsgid "one"\nmsgid_plural "many"\nmsgstr[0] "un"\nmsgstr[1] "des"\n'
+        '\nmsgctxt "here"\nmsgid "one"\nmsgstr "ici"\n\nmsgid "not yet"\nmsgstr ""\n'
+    )
+    catalogue = read_catalogue(text)
+    assert catalogue.gettext("two lines") == 'zwei\n"Zeilen"'
+    assert [catalogue.ngettext("one", "many", n) for n in (0, 1, 2)] == ["un", "un", "des"]
+    assert catalogue.pgettext("here", "one") == "ici"
+    assert catalogue.gettext("not yet") == "not yet"
+    entries = read_entries(text)
+    assert read_entries(write_entries(entries)) == entries
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'msgid "a"\n',
+        'msgstr "a"\n',
+        'msgid "a"\nmsgid "b"\nmsgstr "c"\n',
+        'msgid "a"\nmsgstr "b"\n\nmsgid "a"\nmsgstr "c"\n',
+        'msgid "a"\nmsgid_plural "b"\nmsgstr "c"\n',
+        'msgid "a"\nmsgid_plural "b"\nmsgstr[1] "c"\n',
+        'msgid "a" "b"\nmsgstr "c" + "d"\n',
+        "msgid a\nmsgstr b\n",
+        '"a"\n',
+    ],
+)
+def test_a_catalogue_that_is_not_whole_is_refused(text):
+    with pytest.raises(ValueError, match="catalogue"):
+        read_entries(text)

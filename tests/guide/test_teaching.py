@@ -194,6 +194,23 @@ def test_a_rebuild_has_the_word_and_a_later_undo_takes_it_away(taught, blobs):
     assert "round" not in Guide.build(collection, taught.folder, **QUICK)._plain.sources()
 
 
+def test_a_taught_word_that_holds_is_a_mark_from_the_next_build_on(taught, blobs):
+    taught.teach("odd", (0, 8, 10, 16, 18), (1, 9, 11, 17, 19))
+    assert not taught.taught["odd"].reliability.holds
+    collection = Collection.from_arrays(*blobs, name="shapes")
+    built = Guide.build(collection, taught.folder, **QUICK | {"marks": True})
+    mark = next(mark for mark in built.marks("disc").marks if mark.text == "round")
+    assert (mark.source, mark.n_own) == ("owner", len(built.members(word="round")))
+    kinds = {kind.name: built.marks(kind.name).marks for kind in built.kinds}
+    assert not any(mark.text == "odd" for marks in kinds.values() for mark in marks)
+    for i, is_seen in ((6, True), (12, False)):
+        seen = built.find_marks(blobs[0][i], "disc").marks
+        assert [mark.is_shown for mark in seen if mark.text == "round"] == [is_seen]
+    for _ in range(2):
+        built.edits.undo()
+    assert "round" not in [mark.text for mark in built.marks("disc").marks]
+
+
 def test_a_lesson_grows_is_renamed_corrected_and_hidden(taught):
     taught.teach("Round", [6], [11])  # the same word, and two more pictures
     lesson = taught.taught["round"].lesson

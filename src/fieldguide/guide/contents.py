@@ -90,6 +90,7 @@ class GuideContents:
         self._log_stamp = self._log.stamp()
         self._show(self._log.read())
         self._models.reword(self.overlay.word_names, self.overlay.hidden_words)
+        self._models.lessons = self.edited_catalogue.hand.lessons if self._is_edited else {}
 
     def _show(self, reading: Reading) -> None:
         """Lay what the log holds over the catalogue."""

@@ -51,6 +51,7 @@ class Models:
         self._embedder: tuple[str, ...] = ()
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
+        self.lessons: Mapping[str, Lesson] = {}  # by the words that they teach, as they are built
         self._taught: dict[Lesson, TaughtWord] = {}
         self._words: tuple[Mapping[str, str], Collection[str]] = ({}, ())
 

@@ -16,6 +16,7 @@ from scipy.special import softmax
 from fieldguide.collection import Picture, read_picture_or_clip, to_rgb_array
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.features import (
+    TAUGHT,
     VOCABULARY,
     Looks,
     SeenSubject,
@@ -196,7 +197,8 @@ class Sighting:
         What the network says is read as for the specimens, together with what it says of the
         nearest ones; what the picture and its subject show is measured. The owner's words, which
         a new image lacks, are what detectors say that were trained on the annotated specimens;
-        words without a good detector are those that most of its nearest specimens show.
+        words without a good detector are those that most of its nearest specimens show. Taught
+        words are what was learnt of them.
         """
         models, said = self.models, self._said
         chances, near = None, None
@@ -219,6 +221,10 @@ class Sighting:
             for name, score in zip(models.annotation.names, detected, strict=True):
                 if name in place:
                     scores[place[name]] = score
+        for name, source in zip(measured.names, measured.sources, strict=True):
+            lesson = models.lessons.get(name)
+            if source == TAUGHT and lesson is not None and lesson.is_enough:
+                scores[place[name]] = models.learn(lesson).score(self.row)
         return scores
 
     @cached_property

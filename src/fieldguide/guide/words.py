@@ -26,6 +26,7 @@ class Words(NamedTuple):
     matrix: AttributeMatrix
     near: np.ndarray  # (n_specimens, k), the nearest specimens of each
     model: WordModel
+    doubtful: frozenset[str] = frozenset()  # taught words that do not hold on other pictures
 
 
 def build(work: Workspace) -> None:
@@ -40,6 +41,8 @@ def build(work: Workspace) -> None:
     if vocabulary is not None:
         told = vocabulary.tell(np.asarray(table.features["embedding"]), near, table.kinds)
         files.write_model(work.draft, files.TEXTS, *vocabulary.to_state())
+    lessons = table.hand.lessons.items()
+    taught = {word: learn_word(X, lesson) for word, lesson in lessons if lesson.is_enough}
     words: AttributeMatrix = model.fit_transform(
         None if logits is None else softmax(logits, axis=1),
         np.asarray(table.features["properties"]),
@@ -53,15 +56,12 @@ def build(work: Workspace) -> None:
         ],
         annotated=filled.attributes,
         annotated_names=filled.names if filled.attributes is not None else None,
-        taught={
-            word: learn_word(X, lesson).scores
-            for word, lesson in table.hand.lessons.items()
-            if lesson.is_enough
-        },
+        taught={word: learnt.scores for word, learnt in taught.items()},
         vocabulary=told,
         corrected=table.hand.words,
     )
-    work.built[NAME] = Words(words, near, model)
+    doubtful = (word for word, learnt in taught.items() if not learnt.reliability.holds)
+    work.built[NAME] = Words(words, near, model, frozenset(doubtful))
     work.info["n_words"] = len(words.names)
     work.info["common_words"] = list(model.common_)
     np.save(work.draft.new(files.feature_file("attributes")), np.nan_to_num(words.scores))

@@ -151,7 +151,7 @@ def _read_pool(work: Workspace) -> Pool:
         found.seen,
         found.maps,
     )
-    return read_pool(said.model, said.matrix, said.near, observed)
+    return read_pool(said.model, said.matrix, said.near, observed, left_out=said.doubtful)
 
 
 def _read_said(work: Workspace) -> np.ndarray | None:

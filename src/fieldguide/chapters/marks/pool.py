@@ -1,7 +1,7 @@
 """What marks are chosen from: columns with a meaning, for every specimen and for a new image.
 
 ==============  ==============================================================================
-owner           the owner's attributes and keywords
+owner           the owner's attributes and keywords, and the words that the owner taught
 network         plain words for what a thing is: "water bird", "stringed instrument"
 subject         what the found subject looks like: "black above", "orange and black"
 surroundings    what is around it: "on green"
@@ -16,7 +16,7 @@ Beside the columns, which are seen or not, stand the measures by which two kinds
 "darker", "more yellow below".
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from fieldguide.chapters.marks.choosing import Measured
 from fieldguide.features import (
     MAP_WORDS,
     MEASURES,
+    TAUGHT,
     AttributeMatrix,
     WordModel,
     around_maps,
@@ -40,6 +41,7 @@ SURROUNDINGS, PICTURE = "surroundings", "picture"
 SOURCES = (OWNER, NETWORK, SUBJECT, SURROUNDINGS, PICTURE)
 _SOURCE_OF = {
     "annotation": OWNER,
+    TAUGHT: OWNER,
     "keyword": OWNER,
     "network": NETWORK,
     "vocabulary": NETWORK,
@@ -78,8 +80,12 @@ class Observed(NamedTuple):
     maps: np.ndarray | None  # of the subject
 
 
-def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
+def list_columns(
+    model: WordModel, *, has_maps: bool, left_out: Collection[str] = ()
+) -> tuple[Column, ...]:
     """Return the columns of a guide; the subject's own words give way to those of its map.
+
+    Words that are ``left_out`` are no columns.
 
     Of the owner's attributes that the very same pictures show, a guide has one as a word; here all
     are columns, since each is true of a kind. One that is also a word of the map ("mostly red")
@@ -88,7 +94,7 @@ def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
     columns = [
         Column(name, _SOURCE_OF[source])
         for name, source in zip(model.names_, model.sources_, strict=True)
-        if _is_column(name, source, has_maps)
+        if name not in left_out and _is_column(name, source, has_maps)
     ]
     columns += [Column(name, OWNER, same_as=other) for name, other in model.same_.items()]
     if has_maps:
@@ -102,7 +108,12 @@ def list_columns(model: WordModel, *, has_maps: bool) -> tuple[Column, ...]:
 
 
 def read_pool(
-    model: WordModel, matrix: AttributeMatrix, near: np.ndarray, observed: Observed
+    model: WordModel,
+    matrix: AttributeMatrix,
+    near: np.ndarray,
+    observed: Observed,
+    *,
+    left_out: Collection[str] = (),
 ) -> Pool:
     """Return what every specimen shows; ``near`` are the nearest of each, (n, k)."""
     n, logits = len(matrix.scores), observed.logits
@@ -118,7 +129,7 @@ def read_pool(
         ).scores
     is_own = [source not in WordModel.MEASURED for source in matrix.sources]
     scores[:, is_own] = matrix.scores[:, is_own]
-    columns = list_columns(model, has_maps=observed.maps is not None)
+    columns = list_columns(model, has_maps=observed.maps is not None, left_out=left_out)
     shows = see_columns(columns, score_columns(columns, model, scores, observed.maps))
     return Pool(columns, shows, None if observed.maps is None else measure_subjects(observed.maps))
 

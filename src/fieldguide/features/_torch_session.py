@@ -27,6 +27,13 @@ class Node(NamedTuple):
     options: Mapping[str, Any]
 
 
+class Step(NamedTuple):
+    """An operator, and what nothing needs once it has been computed."""
+
+    node: Node
+    spent: tuple[str, ...]
+
+
 class TorchSession:
     """A graph on a device.
 
@@ -42,7 +49,7 @@ class TorchSession:
         self._device = device
         self._nodes, constants = read_nodes(graph)
         self._constants = {name: _lay(put(value, device)) for name, value in constants.items()}
-        self._plans: dict[tuple[str, ...], list[Node]] = {}
+        self._plans: dict[tuple[str, ...], list[Step]] = {}
         # Threads that give the device its work by turns, operator by operator, wait for each other.
         self._turn = Lock()
 
@@ -52,7 +59,7 @@ class TorchSession:
         """Return the outputs of these names; ``options``, which are onnxruntime's, do nothing."""
         import torch
 
-        plan = self._plans.setdefault(tuple(names), plan_nodes(self._nodes, names))
+        plan = self._plans.setdefault(tuple(names), plan_steps(self._nodes, names))
         try:
             # cuDNN compiles kernels for each shape of a picture, which takes longer than it saves.
             plain = torch.backends.cudnn.flags(enabled=False, allow_tf32=False)
@@ -74,13 +81,15 @@ class TorchSession:
         ]
 
     def _compute(
-        self, plan: Sequence[Node], names: Sequence[str], inputs: Mapping[str, np.ndarray]
+        self, plan: Sequence[Step], names: Sequence[str], inputs: Mapping[str, np.ndarray]
     ) -> list[np.ndarray]:
         known = self._constants | {k: put(v, self._device) for k, v in inputs.items()}
-        for node in plan:
+        for node, spent in plan:
             known[node.output] = _OPERATORS[node.operator](
                 node.options, *(known[name] if name else None for name in node.inputs)
             )
+            for name in spent:
+                del known[name]
         return [_fetch(known[name]) for name in names]
 
 
@@ -145,13 +154,14 @@ def list_unknown(graph: bytes) -> list[str]:
     return sorted({node.operator for node in read_nodes(graph)[0]} - set(_OPERATORS))
 
 
-def plan_nodes(nodes: Sequence[Node], names: Iterable[str]) -> list[Node]:
+def plan_steps(nodes: Sequence[Node], names: Iterable[str]) -> list[Step]:
     """Return the operators that outputs need, in order."""
-    needed, plan = set(names), []
+    needed = set(names)
+    plan = []
     for node in reversed(nodes):
         if node.output in needed:
+            plan.append(Step(node, tuple(sorted({*node.inputs} - needed - {""}))))
             needed.update(node.inputs)
-            plan.append(node)
     return plan[::-1]
 
 

@@ -246,14 +246,15 @@ class WordModel:
         *,
         seen: np.ndarray | None = None,
         near: Sequence[np.ndarray] | None = None,
+        chances: np.ndarray | None = None,
     ) -> AttributeMatrix:
         """Return the same columns for new images.
 
         An image that comes alone has no folder, keywords or annotations: those columns are 0.
         ``near`` are, for each image, the probabilities (k, 1000) of the images of the collection
-        that are most like it.
+        that are most like it. ``chances``, (n, V), are what comes of both, where that is known.
         """
-        n = _count_images(probabilities, properties)
+        n = _count_images(probabilities if chances is None else chances, properties)
         scores = np.zeros((n, len(self.names_)), np.float32)
         for source in MEASURED:
             at = [k for k, other in enumerate(self.sources_) if other == source]
@@ -261,7 +262,10 @@ class WordModel:
                 continue
             names: tuple[str, ...]
             if source == "network":
-                p = word_chances(_need(probabilities, "probabilities"))
+                if chances is not None:
+                    p = chances
+                else:
+                    p = word_chances(_need(probabilities, "probabilities"))
                 if near is not None:
                     pairs = zip(p, near, strict=True)
                     p = np.stack([pool_new(own, word_chances(others)) for own, others in pairs])

@@ -151,7 +151,11 @@ def _read_pool(work: Workspace) -> Pool:
         found.seen,
         found.maps,
     )
-    return read_pool(said.model, said.matrix, said.near, observed, left_out=said.doubtful)
+    return read_pool(
+        *(said.model, said.matrix, said.near, observed),
+        left_out=said.doubtful,
+        n_jobs=work.n_jobs,
+    )
 
 
 def _read_said(work: Workspace) -> np.ndarray | None:

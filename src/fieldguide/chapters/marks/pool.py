@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks.choosing import Measured
 from fieldguide.features import (
     MAP_WORDS,
@@ -34,7 +35,8 @@ from fieldguide.features import (
     score_maps,
 )
 from fieldguide.features.properties import FORMAT_NAMES
-from fieldguide.features.vocabulary import YES
+from fieldguide.features.vocabulary import YES, word_chances
+from fieldguide.features.word_support import pool_chances
 
 OWNER, NETWORK, SUBJECT = "owner", "network", "subject"
 SURROUNDINGS, PICTURE = "surroundings", "picture"
@@ -114,24 +116,24 @@ def read_pool(
     observed: Observed,
     *,
     left_out: Collection[str] = (),
+    n_jobs: int | None = 1,
 ) -> Pool:
     """Return what every specimen shows; ``near`` are the nearest of each, (n, k)."""
-    n, logits = len(matrix.scores), observed.logits
-    scores = np.empty_like(matrix.scores)
-    for start in range(0, n, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        of_near = None if logits is None else [softmax(logits[i], axis=1) for i in near[part]]
-        scores[part] = model.transform(
-            None if logits is None else softmax(logits[part], axis=1),
-            observed.properties[part],
-            seen=None if observed.seen is None else observed.seen[part],
-            near=of_near,
-        ).scores
+    logits, chances = observed.logits, None
+    if logits is not None:
+        starts = range(0, len(logits), _BLOCK)
+        parts = map_in_order(lambda i: _tell_words(logits[i : i + _BLOCK]), starts, n_jobs=n_jobs)
+        chances = pool_chances(np.concatenate(list(parts)), near)
+    scores = model.transform(None, observed.properties, seen=observed.seen, chances=chances).scores
     is_own = [source not in WordModel.MEASURED for source in matrix.sources]
     scores[:, is_own] = matrix.scores[:, is_own]
     columns = list_columns(model, has_maps=observed.maps is not None, left_out=left_out)
     shows = see_columns(columns, score_columns(columns, model, scores, observed.maps))
     return Pool(columns, shows, None if observed.maps is None else measure_subjects(observed.maps))
+
+
+def _tell_words(logits: np.ndarray) -> np.ndarray:
+    return word_chances(softmax(logits, axis=1))
 
 
 def see_columns(columns: Sequence[Column], scores: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from fieldguide.identify import (
     choose_key,
 )
 from fieldguide.identify.auto_key import measure_entropy
+from fieldguide.identify.growing import LEAST_DRAWN, draw_rows
 from fieldguide.identify.operating_points import choose_point, measure_point
 
 
@@ -136,3 +137,44 @@ def test_a_difference_is_judged_row_by_row():
     point = measure_point(1.0, 4.0, 10.0, own, flat)
     assert (point.relative_cost, point.accuracy, point.gain) == pytest.approx((0.4, 0.6, -0.2))
     assert point.standard_error == pytest.approx(np.std([0, 0, -1, 0, 0], ddof=1) / np.sqrt(5))
+
+
+def test_of_many_rows_a_part_is_enough_to_plan_by(rows, monkeypatch):
+    X, y = rows
+    whole = RelaxedHierarchyClassifier(C=10.0).fit(X, y)
+    monkeypatch.setattr("fieldguide.identify.relaxed_hierarchy._MOST_PLANNED", 100)
+    monkeypatch.setattr("fieldguide.identify.growing.LEAST_DRAWN", 4)
+    part = RelaxedHierarchyClassifier(C=10.0).fit(X, y)
+    assert not np.array_equal(part.graph_.left, whole.graph_.left)  # found by fewer rows
+    assert set(part.predict(X)) == set(y.tolist())
+    assert part.held_out_.accuracy == pytest.approx(whole.held_out_.accuracy, abs=0.05)
+    again = RelaxedHierarchyClassifier(C=10.0, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(part.predict_proba(X), again.predict_proba(X))
+
+
+def test_of_many_rows_a_part_tells_whether_an_attention_tree_may_do_better(monkeypatch):
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(12), 20)
+    X = rng.normal(0, 1, (12, 8))[y] + rng.normal(0, 1.5, (len(y), 8))  # hard: the way is long
+    monkeypatch.setattr("fieldguide.identify.auto_key._MOST_TRIED", 100)
+    planned, plan = [], AttentionTreeClassifier._plan_trees
+
+    def count(self, problems, index):
+        planned.append(len(index))
+        return plan(self, problems, index)
+
+    monkeypatch.setattr(AttentionTreeClassifier, "_plan_trees", count)
+    choice = choose_key(X, y)
+    is_trained = any(t.name == "AttentionTreeClassifier" and t.points for t in choice.tried)
+    assert 0 < planned[0] < len(y)
+    assert planned[1:] == ([len(y)] if is_trained else [])
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.integers(1, 100))
+def test_drawn_rows_hold_each_class(labels, n):
+    index = np.unique(labels, return_inverse=True)[1]
+    rows = draw_rows(index, n, seed=0)
+    counts, drawn = np.bincount(index), np.bincount(index[rows], minlength=index.max() + 1)
+    assert (np.diff(rows) > 0).all()
+    assert (drawn >= np.minimum(counts, LEAST_DRAWN)).all()
+    assert (drawn <= np.maximum(LEAST_DRAWN, np.round(counts * n / len(index)))).all()

@@ -33,7 +33,7 @@ def collect_messages() -> list[Key]:
     for path in sorted(SOURCE.rglob("*.py")):
         found |= dict.fromkeys(_read_module(ast.parse(path.read_text(encoding="utf-8"))))
     for path in sorted(SOURCE.rglob("*.html")):
-        if path.relative_to(SOURCE).as_posix() not in NOT_PAGES:
+        if in_catalogue(path):
             found |= dict.fromkeys(_read_template(path.read_text(encoding="utf-8")))
     for name in sorted(list_assets()):
         if name.endswith(".js"):
@@ -41,6 +41,11 @@ def collect_messages() -> list[Key]:
             found |= dict.fromkeys(("", one, many) for one, many in messages)
     plural = {one for _, one, many in found if many}
     return [key for key in found if key[2] or key[1] not in plural]
+
+
+def in_catalogue(template: Path) -> bool:
+    """Whether the sentences of a template are in the catalogues."""
+    return template.relative_to(SOURCE).as_posix() not in NOT_PAGES
 
 
 def update(path: Path) -> None:

@@ -18,7 +18,7 @@ from PIL import Image
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
-from fieldguide.site.phrases import MEASURING
+from fieldguide.site.making import MEASURING
 
 N_PER_KIND, SIZE_PX, SHARE_NEW = 313, 128, 100
 

@@ -23,7 +23,7 @@ from fieldguide.guide import Guide
 from fieldguide.guide import folder as files
 from fieldguide.guide.journal import FILE_NAME
 from fieldguide.guide.measure import Measured
-from fieldguide.site.phrases import MEASURING
+from fieldguide.site.making import MEASURING
 
 N_IMAGES, N_ITEMS = 160, 20_000
 SIZES = (10**6, 10**7, 10**8)

@@ -8,7 +8,8 @@ import uvicorn
 from PIL import Image
 
 from fieldguide.site import create_app, export_site
-from fieldguide.site.server import configure, listen
+from fieldguide.site.listening import listen
+from fieldguide.site.server import configure
 
 CHROMIUM = next(
     (found for name in ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")

@@ -81,7 +81,7 @@ def test_every_page_says_that_it_may_be_edited_to_editors_alone(editor, folder):
         shown = reader.get(address)
         assert "You may edit" not in shown.text
         assert 'action="../edit"' not in shown.text
-        assert shown.headers["vary"] == "Cookie"
+        assert shown.headers["vary"] == "Accept-Language, Cookie"
     assert reader.get("/edits.html").status_code == 404
     assert reader.get("/teach.html").status_code == 404
 

@@ -3,12 +3,15 @@
 import html
 import re
 import sys
+from dataclasses import replace
 from gettext import NullTranslations
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
+from tests.site.browsing import in_browser
 from tests.site.fixtures import StandInGuide
 
 from fieldguide import _languages
@@ -24,12 +27,19 @@ from fieldguide._languages import (
 )
 from fieldguide._languages.catalogue import read_catalogue, read_entries, write_entries
 from fieldguide.errors import FieldguideError
+from fieldguide.guide.movement import Movement, Movements, MovingFrame
+from fieldguide.guide.telling import tell_verdict
+from fieldguide.guide.views import Specimen
 from fieldguide.site import create_app, export_site
 from fieldguide.site.addresses import AddressBook
+from fieldguide.site.making import word_others, word_tree, word_update
+from fieldguide.site.movement import show_movement
 from fieldguide.site.render import Renderer
+from fieldguide.site.seasons import draw_months, draw_places
+from fieldguide.site.times import word_place
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from catalogues import collect_messages
+from catalogues import SOURCE, collect_messages, in_catalogue
 
 sys.path.pop(0)
 
@@ -37,6 +47,10 @@ CATALOGUES = [language for language in list_languages() if language != ENGLISH]
 SPOKEN = ("alt", "title", "aria-label", "placeholder")
 UNITS = {"MB", "UTC", "km", "m", "s"}
 NOT_THERE = ("not-there", "nor-there")
+
+
+def name_source(path):
+    return path.relative_to(SOURCE).as_posix()
 
 
 class Marked(NullTranslations):
@@ -189,6 +203,70 @@ def test_no_sentence_of_a_page_is_outside_the_catalogue(shape, live, marked, req
     assert all('<html lang="marked">' in page for page in pages.values() if page)
 
 
+def test_pages_of_an_editor_are_whole_too(guide, marked):
+    renderer = Renderer(guide, live=True, editing=True, language=marked)
+    data, word, kind = list_data(guide), guide.words[0][0], guide.kinds[0]
+    pages = [
+        renderer.edits(),
+        renderer.teach(),
+        renderer.teach(word),
+        renderer.compare(*renderer.book.pairs[0]),
+        renderer.compare(kind.name, ""),
+        *(renderer.page(address) for address in ("specimen/0.html", renderer.book.kind(kind.name))),
+        *(renderer.page(address) for address in (renderer.book.word(word), "branch/1.html")),
+    ]
+    assert [find_unmarked(page, data) for page in pages] == [[]] * len(pages)
+
+
+def list_rare_sentences():
+    """Return what is said of guides that these tests do not build."""
+    frames = (MovingFrame(0.0, "a.jpg", (0.2, 0.1, 0.6, 0.9)),)
+    moving = Movements({"0a": Movement("wave", 0.8, frames, 0.0, 1.5)}, n_asked=3, n_right=1)
+    clip = Specimen(0, "a.mp4", "wave", 9, 9, "a.s.jpg", "a.l.jpg", 0, None, None, clip=True)
+    stand_in = SimpleNamespace(movements=moving, digests=["0a"], shown_name=str)
+    shown = show_movement(stand_in, 0, clip)
+    yield from shown.sentences
+    yield from (outline.words for _, outline in shown.frames)
+    taken = [
+        replace(
+            clip, path="wave", date=f"20{k}-0{k % 9 + 1}-03", latitude=k, longitude=-k, clip=None
+        )
+        for k in range(10, 15)
+    ]
+    for chart in (draw_months(taken), draw_places(taken)):
+        yield chart.sentence
+        yield from re.findall(">([^<]+)<", chart.markup)
+    update = {"measured": 0, "kept": 2, "moved": 1, "gone": 3}
+    yield word_update({"update": update, "step_seconds": {"reading images": 3.0}})
+    yield from (text for fact in word_tree({"tree": {"method": "attribute"}}) for text in fact)
+    yield word_others({"": 3, "xml": 2})
+    yield word_place(-47.1, 9.2)
+    found = {"kind_branches": {"a": 1}, "n_kinds": 2, "n_folds": 5, "agreement": 0.5}
+    yield tell_verdict({**found, "kinds_from": "branches"})
+    measured = {"n_kinds": 2, "n_folds": 5, "accuracy": 0.5, "mean_class_accuracy": 0.5}
+    for share in (None, 0.5):
+        yield tell_verdict({**measured, "growth": {"kinds": ["a"], "accuracy": share}})
+
+
+def test_rare_sentences_are_in_the_catalogue(marked):
+    with speaking(marked):
+        said = list(list_rare_sentences())
+    assert len(said) > 30
+    assert [left for text in said for left in find_unmarked(text, ["wave", "xml"])] == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(SOURCE.rglob("*.html")) if in_catalogue(path)], ids=name_source
+)
+def test_a_template_has_no_text_of_its_own(path):
+    """All states of a page, also those that no guide of these tests is in."""
+    text = path.read_text(encoding="utf-8")
+    for known in (r"\{#.*?#\}", r"\{% trans.*?endtrans %\}", r"\{\{.*?\}\}", r"\{%.*?%\}"):
+        text = re.sub(known, "", text, flags=re.DOTALL)
+    text = re.sub(r"(?<=</)(?=>)|(?<=<)(?= )", "p", text).replace('href=""', "")
+    assert find_unmarked(text, []) == []
+
+
 def test_a_sentence_outside_is_found():
     page = '<p>⟦seen by many⟧ <b>wren</b></p><img alt="A wren"><code>fieldguide serve</code>'
     assert find_unmarked(page, ["wren"]) == []
@@ -273,6 +351,19 @@ def test_a_language_that_there_is_not_is_refused(plain_guide, tmp_path):
 )
 def test_languages_are_chosen_as_browsers_ask(accepted, language):
     assert choose_language(accepted) == language
+
+
+@in_browser
+def test_scripts_speak_it_too(open_page, keyed_guide, tmp_path):
+    home = export_site(keyed_guide, tmp_path / "site", language="de")
+    page = open_page(home.with_name("walk.html").as_uri())
+    page.get_by_role("button", name="Schwer zu sagen").click()
+    page.get_by_text("Frage 2").wait_for()
+    page.goto(home.with_name("search.html").as_uri() + "?q=nowhere")
+    page.get_by_text("0 Einträge zu „nowhere“.").wait_for()
+    english = export_site(keyed_guide, tmp_path / "english")
+    page.goto(english.with_name("search.html").as_uri() + "?q=nowhere")
+    page.get_by_text("0 entries for “nowhere”.").wait_for()
 
 
 def test_numbers_are_written_as_the_language_does():

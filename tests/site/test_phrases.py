@@ -1,6 +1,6 @@
 import pytest
 
-from fieldguide.site import phrases
+from fieldguide.site import making, phrases, times
 
 
 @pytest.mark.parametrize(
@@ -38,25 +38,25 @@ def test_a_picture_is_described_by_kind_and_words():
 
 
 def test_other_files_are_counted_by_type():
-    assert phrases.word_others({}) == ""
-    assert phrases.word_others({".txt": 1}) == "1 file that is no picture: .txt (1)"
-    assert phrases.word_others({".csv": 1, ".xml": 2}).endswith(": .xml (2), .csv (1)")
+    assert making.word_others({}) == ""
+    assert making.word_others({".txt": 1}) == "1 file that is no picture: .txt (1)"
+    assert making.word_others({".csv": 1, ".xml": 2}).endswith(": .xml (2), .csv (1)")
     many = {f".{k:03d}": 1 for k in range(300)}
-    said = phrases.word_others(many)
+    said = making.word_others(many)
     assert said.startswith("300 files that are no pictures: .000 (1), ")
     assert said.endswith(", 292 more types")
 
 
 def test_moments_read_as_dates():
-    assert phrases.moment("2026-11-05T09:30:00+01:00") == "5 November 2026, 08:30 UTC"
-    assert phrases.moment("long ago") == "long ago"
+    assert times.moment("2026-11-05T09:30:00+01:00") == "5 November 2026, 08:30 UTC"
+    assert times.moment("long ago") == "long ago"
 
 
 def test_durations_and_lists():
-    assert phrases.duration(0.2) == "under a second"
-    assert phrases.duration(74.2) == "74 seconds"
-    assert phrases.duration(600) == "10 minutes"
-    assert phrases.duration(36000) == "10 hours"
+    assert times.duration(0.2) == "under a second"
+    assert times.duration(74.2) == "74 seconds"
+    assert times.duration(600) == "10 minutes"
+    assert times.duration(36000) == "10 hours"
     assert [phrases.listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
@@ -66,46 +66,46 @@ def test_a_tree_is_named_by_how_it_was_grown():
         "n_sweeps": 100, "n_start": 26, "n_nodes": 1, "r_hat": 2.14, "purity": 0.5,
         "locality": -1.25,
     }  # fmt: skip
-    facts = dict(phrases.word_tree({"tree": sampled}))
-    assert facts["Tree"] == phrases.tree_name({"tree": sampled}) == "Attribute Tree Process"
+    facts = dict(making.word_tree({"tree": sampled}))
+    assert facts["Tree"] == making.tree_name({"tree": sampled}) == "Attribute Tree Process"
     assert facts["Grown from"] == "24 words"
     assert facts["Sampled"].startswith("2 chains of 100 sweeps, begun at a clustering with 26 bra")
     assert "the best sample has 1 branch " in facts["Sampled"]
     assert facts["Do chains agree"].startswith("no: R-hat of the joint density is 2.1")
-    assert phrases.word_r_hat(1.04).startswith("yes: ")
-    assert phrases.word_r_hat(None) == "not known"
+    assert making.word_r_hat(1.04).startswith("yes: ")
+    assert making.word_r_hat(None) == "not known"
     assert "50% of specimens" in facts["Beside the kinds"]
     assert "1.2 steps" in facts["Beside the kinds"]
 
 
 def test_trees_of_older_guides_are_named_too():
-    assert phrases.word_tree({"settings": {"tree": "agglomerative, Ward"}}) == [
+    assert making.word_tree({"settings": {"tree": "agglomerative, Ward"}}) == [
         ("Tree", "agglomerative, Ward")
     ]
-    assert phrases.tree_name({}) == "unknown"
+    assert making.tree_name({}) == "unknown"
 
 
 def test_steps_of_a_build_come_with_their_share_the_longest_first():
     took = {"opening": 0.0, "reading images": 1.0, "growing the tree": 3.0}
-    told = phrases.word_steps({"step_seconds": took})
+    told = making.word_steps({"step_seconds": took})
     assert told == [("growing the tree", "3.0 s, 75 %"), ("reading images", "1.0 s, 25 %")]
-    assert phrases.word_steps({}) == []
+    assert making.word_steps({}) == []
 
 
 def test_the_longest_step_of_a_quick_build_is_told_all_the_same():
-    told = phrases.word_steps({"step_seconds": {"opening": 0.0, "growing the tree": 0.012}})
+    told = making.word_steps({"step_seconds": {"opening": 0.0, "growing the tree": 0.012}})
     assert told == [("growing the tree", "0.0 s, 100 %")]
-    assert phrases.word_steps({"step_seconds": {"opening": 0.0}}) == [("opening", "0.0 s, 0 %")]
+    assert making.word_steps({"step_seconds": {"opening": 0.0}}) == [("opening", "0.0 s, 0 %")]
 
 
 def test_an_update_says_what_was_measured_and_what_was_fitted_again():
     update = {"measured": 1, "kept": 1200, "moved": 3, "gone": 0}
     took = {"reading images": 2.0, "looking closer": 1.0, "growing the tree": 65.0}
-    told = phrases.word_update({"update": update, "step_seconds": took})
+    told = making.word_update({"update": update, "step_seconds": took})
     assert told == (
         "1 picture measured, 1,200 known already, 3 recognised under another name. "
-        f"Measuring took {phrases.duration(3.0)}; words, tree, key and all that follows "
-        f"from them were fitted again, in {phrases.duration(65.0)}."
+        f"Measuring took {times.duration(3.0)}; words, tree, key and all that follows "
+        f"from them were fitted again, in {times.duration(65.0)}."
     )
-    assert phrases.word_update({"update": update}).endswith("another name.")
-    assert phrases.word_update({}) == ""
+    assert making.word_update({"update": update}).endswith("another name.")
+    assert making.word_update({}) == ""

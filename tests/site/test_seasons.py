@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldguide.guide.views import Specimen
-from fieldguide.site.phrases import word_date, word_place
 from fieldguide.site.seasons import draw_months, draw_places
+from fieldguide.site.times import word_date, word_place
 
 _ONE = Specimen(0, "a.jpg", "disc", 9, 9, "a.s.jpg", "a.l.jpg", 0, None, None)
 

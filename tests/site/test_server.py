@@ -23,7 +23,8 @@ from fieldguide.errors import FieldguideError
 from fieldguide.guide import Guide
 from fieldguide.site import Renderer, create_app, serve, server
 from fieldguide.site.guard import LOOPBACK, hosts_for
-from fieldguide.site.server import FIRST_PORT, configure, listen
+from fieldguide.site.listening import FIRST_PORT, listen
+from fieldguide.site.server import configure
 
 BASE = "http://127.0.0.1"
 

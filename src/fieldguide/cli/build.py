@@ -237,7 +237,7 @@ def build(
         return
     _print_summary(guide)
     if timings:
-        from fieldguide.site.phrases import word_steps
+        from fieldguide.site.making import word_steps
 
         steps = word_steps(guide.about)
         width = max((len(step) for step, _ in steps), default=0)
@@ -292,7 +292,8 @@ def add(
 
 
 def _print_summary(guide: "Guide") -> None:
-    from fieldguide.site.phrases import count, word_others, word_update
+    from fieldguide.site.making import word_others, word_update
+    from fieldguide.site.phrases import count
 
     say(f"{guide.title}: {guide.summary}")
     say(guide.verdict)

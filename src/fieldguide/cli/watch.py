@@ -52,7 +52,7 @@ def watch(
     from fieldguide.guide.build import build_guide
     from fieldguide.guide.watching import Watcher, is_guide_of, take_again
     from fieldguide.guide.watching import watch as watch_folder
-    from fieldguide.site.phrases import word_update
+    from fieldguide.site.making import word_update
 
     if every <= 0 or settle < 0:
         raise FieldguideError(

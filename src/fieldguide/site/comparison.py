@@ -10,8 +10,9 @@ from fieldguide.guide.views import Specimen
 from fieldguide.site.addresses import AddressBook
 from fieldguide.site.chapter_pages import list_assets, list_styles
 from fieldguide.site.environment import make_environment
+from fieldguide.site.making import tree_name
 from fieldguide.site.pairs import show_pair
-from fieldguide.site.phrases import alternative_text, tree_name
+from fieldguide.site.phrases import alternative_text
 from fieldguide.site.pictures import EmbeddedPictures, embed_picture
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fieldguide._display import printable
 from fieldguide._languages import grouped, say, spoken, translate, translate_count
 from fieldguide.guide.edits.telling import tell_edit
 from fieldguide.guide.naming import either, listed
-from fieldguide.site import phrases
+from fieldguide.site import phrases, times
 from fieldguide.site.addresses import href
 from fieldguide.site.chapter_pages import chapter_folder, list_pages, list_styles
 from fieldguide.site.pairs import NO_BORDER
@@ -79,13 +79,13 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         word_truth=phrases.word_truth,
         how_sure=phrases.how_sure,
         listed=listed,
-        duration=phrases.duration,
-        clip_time=phrases.clip_time,
+        duration=times.duration,
+        clip_time=times.clip_time,
         signed=phrases.signed,
         close_call=phrases.is_close_call,
-        moment=phrases.moment,
+        moment=times.moment,
         told=tell_edit,
-        word_date=phrases.word_date,
+        word_date=times.word_date,
     )
     environment.globals.update(
         gettext=_write,
@@ -94,7 +94,7 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
         script=link_script,
         counted=phrases.count,
         found_note=say(phrases.FOUND_NOTE),
-        word_place=phrases.word_place,
+        word_place=times.word_place,
         chapter_styles=list_styles(),
         alone=alone,
         editing=False,

@@ -7,8 +7,9 @@ from fieldguide.collection.frames import STRETCH_PX
 from fieldguide.guide.movement import Movement, MovingFrame
 from fieldguide.guide.views import Specimen
 from fieldguide.site.chapter_pages import Outline
-from fieldguide.site.phrases import clip_time, percent
+from fieldguide.site.phrases import percent
 from fieldguide.site.pictures import fit
+from fieldguide.site.times import clip_time
 
 if TYPE_CHECKING:
     from fieldguide.guide import Guide

@@ -1,8 +1,6 @@
 """How the pages word numbers, names and pictures: every turn of phrase in one place."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from fieldguide._languages import grouped, message, messages, say, say_count
 from fieldguide.guide.answer import Answer
@@ -17,15 +15,6 @@ CLOSE_CALL = 0.75  # a side less probable than this: one such specimen in four b
 
 MOST_BUT = 4  # kinds named that go a way though the words do not say so
 MOST_NAMES = 6  # that a term of a query is said to mean
-MEASURING = (  # the steps of a build in which pictures are read
-    "opening the network",
-    "recognising images",
-    "reading images",
-    "reading dates and places",
-    "describing images",
-    "looking closer",
-    "waiting for a worker",
-)
 SOURCES = {
     "annotation": message("Noted by the owner"),
     "taught": message("Taught by the owner"),
@@ -46,21 +35,6 @@ _SURE = (
     (0.40, message("unsure")),
     (0.0, message("little more than a guess")),
 )
-_MONTHS = (
-    message("January"),
-    message("February"),
-    message("March"),
-    message("April"),
-    message("May"),
-    message("June"),
-    message("July"),
-    message("August"),
-    message("September"),
-    message("October"),
-    message("November"),
-    message("December"),
-)
-_MOST_TYPES = 8  # of files, named apart
 # What is counted: none of them, one, many.
 NOUNS = {
     "branch": (message("no branches"), *messages("%(n)s branch", "%(n)s branches")),
@@ -90,11 +64,6 @@ NOUNS = {
     "specimen": (message("no specimens"), *messages("%(n)s specimen", "%(n)s specimens")),
     "sweep": (message("no sweeps"), *messages("%(n)s sweep", "%(n)s sweeps")),
     "word": (message("no words"), *messages("%(n)s word", "%(n)s words")),
-}
-_TREES = {
-    "attribute": message("Attribute Tree Process"),
-    "bernoulli": message("FBLM, a tree of Bernoulli rates"),
-    "agglomerative": message("Ward clustering of the words"),
 }
 
 
@@ -139,63 +108,6 @@ def how_sure(probability: float) -> str:
     return say(next(phrase for least, phrase in _SURE if probability >= least or least == 0.0))
 
 
-def tree_name(about: dict[str, Any]) -> str:
-    """Name the method that grew a guide's tree."""
-    grown = about.get("tree") or {}
-    method = grown.get("method") or (about.get("settings") or {}).get("tree")
-    if method is None:
-        return say("unknown")
-    return say(_TREES[method]) if method in _TREES else str(method)
-
-
-def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say how the tree of a guide was grown: (what, how) in plain words."""
-    grown = about.get("tree") or {}
-    facts = [(say("Tree"), tree_name(about))]
-    if grown.get("because"):
-        facts.append((say("Why this tree"), grown["because"]))
-    if grown.get("n_words"):
-        facts.append((say("Grown from"), count(grown["n_words"], "word")))
-    if grown.get("n_sweeps"):
-        chains, sweeps = count(grown["n_chains"], "chain"), count(grown["n_sweeps"], "sweep")
-        begun, found = (count(grown[name], "branch") for name in ("n_start", "n_nodes"))
-        facts.append(
-            (
-                say("Sampled"),
-                say(
-                    "%(chains)s of %(sweeps)s, begun at a clustering with %(begun)s; the best "
-                    "sample has %(found)s before those without words are folded; the tree is what "
-                    "most samples say",
-                    chains=chains,
-                    sweeps=sweeps,
-                    begun=begun,
-                    found=found,
-                ),
-            )
-        )
-        facts.append((say("Do chains agree"), word_r_hat(grown.get("r_hat"))))
-    if grown.get("n_by_likeness"):
-        divided = say_count(
-            "%(n)s branch where no word divides further",
-            "%(n)s branches where no word divides further",
-            grown["n_by_likeness"],
-        )
-        facts.append((say("By likeness"), divided))
-    if grown.get("purity") is not None:
-        facts.append(
-            (
-                say("Beside the kinds"),
-                say(
-                    "%(share)s of specimens sit with the most frequent kind of their branch; two "
-                    "of one kind are %(steps)s steps apart on average",
-                    share=percent(grown["purity"]),
-                    steps=grouped(0.0 - grown["locality"], 1),
-                ),
-            )
-        )
-    return facts
-
-
 def word_truth(branch: Branch) -> str:
     """Say how often the name of a branch is true of its pictures."""
     share = percent(branch.truth)
@@ -212,24 +124,6 @@ def word_stability(stability: float) -> str:
         "Chains of samples agree on it to %(share)s: as much of it, and of what each of them puts "
         "in its place, is the same.",
         share=percent(stability),
-    )
-
-
-def word_r_hat(r_hat: float | None) -> str:
-    """Say what the R-hat of the chains means."""
-    if r_hat is None:
-        return say("not known")
-    if r_hat < 1.1:
-        return say(
-            "yes: R-hat of the joint density is %(r_hat)s, and under %(limit)s is agreement",
-            r_hat=grouped(r_hat, 2),
-            limit=grouped(1.1, 1),
-        )
-    return say(
-        "no: R-hat of the joint density is %(r_hat)s, and agreement is under %(limit)s; another "
-        "seed gives a somewhat different tree",
-        r_hat=grouped(r_hat, 1),
-        limit=grouped(1.1, 1),
     )
 
 
@@ -393,29 +287,6 @@ def word_doubt(specimen: Specimen, spell: Spell = display_name) -> str:
     return say("the key says %(kind)s, %(share)s sure", kind=kind, share=share)
 
 
-def word_others(others: Mapping[str, int]) -> str:
-    """Count files that are no pictures by how their names end, the most frequent first.
-
-    Examples
-    --------
-    >>> word_others({".xml": 9000, ".csv": 600, "": 1})
-    '9,601 files that are no pictures: .xml (9,000), .csv (600), without an ending (1)'
-    """
-    if not others:
-        return ""
-    total = sum(others.values())
-    shown = sorted(others.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_TYPES]
-    named = [f"{suffix or say('without an ending')} ({grouped(n)})" for suffix, n in shown]
-    rest = len(others) - len(shown)
-    more = [count(rest, "more type")] if rest else []
-    return say_count(
-        "%(n)s file that is no picture: %(types)s",
-        "%(n)s files that are no pictures: %(types)s",
-        total,
-        types=", ".join([*named, *more]),
-    )
-
-
 def name_source(source: str) -> str:
     """Say where words come from: the heading of a group of them."""
     return say(SOURCES[source]) if source in SOURCES else begin(display_name(source))
@@ -486,116 +357,6 @@ def _list_some(names: Sequence[str]) -> str:
     if more <= 0:
         return shown
     return say_count("%(names)s and %(n)s more", "%(names)s and %(n)s more", more, names=shown)
-
-
-def duration(seconds: float) -> str:
-    """Say how long something took."""
-    if seconds < 1:
-        return say("under a second")
-    if seconds < 120:
-        return count(round(seconds), "second")
-    if seconds < 7200:
-        return count(round(seconds / 60), "minute")
-    return count(round(seconds / 3600), "hour")
-
-
-def clip_time(seconds: float) -> str:
-    """Write a time within a clip, or its length: ``"0:07.5"``, ``"1:02:03"``.
-
-    >>> clip_time(7.46), clip_time(59.96), clip_time(3723)
-    ('0:07.5', '1:00.0', '1:02:03')
-    """
-    if seconds >= 600:
-        minutes, whole = divmod(round(seconds), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02d}:{whole:02d}" if hours else f"{minutes}:{whole:02d}"
-    minutes, tenths = divmod(round(10 * seconds), 600)
-    return f"{minutes}:{tenths / 10:04.1f}"
-
-
-def moment(iso: str) -> str:
-    """Write a moment as a colophon does: ``"15 November 2026, 08:30 UTC"``."""
-    try:
-        when = datetime.fromisoformat(iso).astimezone(UTC)
-    except ValueError:
-        return iso
-    return f"{_word_day(when)}, {when:%H:%M} UTC"
-
-
-def word_update(about: Mapping[str, Any]) -> str:
-    """Say what a build measured, what it knew, and what it fitted again; "" for a first build."""
-    update, took = about.get("update"), about.get("step_seconds") or {}
-    if not update:
-        return ""
-    n_measured, n_moved = update["measured"], update["moved"]
-    told = [
-        say_count("%(n)s picture measured", "%(n)s pictures measured", n_measured)
-        if n_measured
-        else say("no pictures measured"),
-        say_count("%(n)s known already", "%(n)s known already", update["kept"]),
-        say_count(
-            "%(n)s recognised under another name", "%(n)s recognised under another name", n_moved
-        )
-        if n_moved
-        else "",
-        say_count("%(n)s gone", "%(n)s gone", update["gone"]) if update["gone"] else "",
-    ]
-    sentence = begin(f"{', '.join(filter(None, told))}.")
-    measuring = sum(took.get(step, 0.0) for step in MEASURING)
-    fitting = sum(took.values()) - measuring
-    if not took:
-        return sentence
-    return f"{sentence} " + say(
-        "Measuring took %(measuring)s; words, tree, key and all that follows from them were fitted "
-        "again, in %(fitting)s.",
-        measuring=duration(measuring),
-        fitting=duration(fitting),
-    )
-
-
-def word_steps(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the steps of a build with how long each took, the longest first.
-
-    ``[("reading images", "5.9 s, 12 %"), …]``; steps of less than a twentieth of a second are left
-    out, but for the longest of all.
-    """
-    took = about.get("step_seconds") or {}
-    total = sum(took.values()) or 1.0
-    steps = sorted(took.items(), key=lambda each: (-each[1], each[0]))
-    return [
-        (step, f"{grouped(seconds, 1)} s, {100 * seconds / total:.0f} %")
-        for rank, (step, seconds) in enumerate(steps)
-        if rank == 0 or seconds >= 0.05
-    ]
-
-
-def word_date(iso: str) -> str:
-    """Write when a picture was taken: ``"3 May 2021, 14:07 (UTC+02:00)"``."""
-    try:
-        when = datetime.fromisoformat(iso)
-    except ValueError:
-        return iso
-    day = _word_day(when)
-    if len(iso) <= 10:
-        return day
-    offset = iso[19:]
-    return f"{day}, {when:%H:%M}" + (f" (UTC{offset})" if offset else "")
-
-
-def _word_day(when: datetime) -> str:
-    month = name_month(when.month)
-    return say("%(day)s %(month)s %(year)s", day=str(when.day), month=month, year=str(when.year))
-
-
-def name_month(month: int) -> str:
-    """Return the name of a month, from 1 to 12."""
-    return say(_MONTHS[month - 1])
-
-
-def word_place(latitude: float, longitude: float) -> str:
-    """Write where a picture was taken: ``"47.6600° N, 9.1750° E"``."""
-    sides = say("N") if latitude >= 0 else say("S"), say("E") if longitude >= 0 else say("W")
-    return f"{grouped(abs(latitude), 4)}° {sides[0]}, {grouped(abs(longitude), 4)}° {sides[1]}"
 
 
 def alternative_text(kind: str | None, words: Sequence[str], otherwise: str) -> str:

@@ -20,7 +20,7 @@ from fieldguide.guide.answer import Answer
 from fieldguide.guide.measure import KEEP_SMALL_PX
 from fieldguide.guide.views import Branch, Exemplar, Kind
 from fieldguide.guide.visual_words import GAP_PX, PATCH_PX
-from fieldguide.site import phrases
+from fieldguide.site import making, phrases
 from fieldguide.site.addresses import PAGE_SIZE, AddressBook, Page, href, n_pages
 from fieldguide.site.answers import ShortAnswer, ShownAnswer, show_answer
 from fieldguide.site.chapter_pages import list_pages, outline_specimens
@@ -412,11 +412,11 @@ class Renderer:
         return AboutPage(
             about=about,
             confusions=[(kind, said, n) for kind, said, n in about.get("confusions") or []],
-            tree_facts=phrases.word_tree(about),
-            update=phrases.word_update(about),
-            step_times=phrases.word_steps(about),
+            tree_facts=making.word_tree(about),
+            update=making.word_update(about),
+            step_times=making.word_steps(about),
             charts=[chart for chart in _draw_charts(about.get("key") or {}) if chart is not None],
-            other_files=phrases.word_others(about.get("other_files") or {}),
+            other_files=making.word_others(about.get("other_files") or {}),
             most_unreadable=_MOST_UNREADABLE,
         )
 

@@ -14,7 +14,8 @@ from fieldguide._display import printable
 from fieldguide._languages import grouped, say, say_count
 from fieldguide.guide.views import Specimen
 from fieldguide.site.key_charts import Chart, chart_text
-from fieldguide.site.phrases import count, name_month, word_date, word_place
+from fieldguide.site.phrases import count
+from fieldguide.site.times import name_month, word_date, word_place
 
 _WIDTH = 440
 _CALENDAR_HEIGHT, _BAR_TOP, _BAR_BOTTOM = 120, 22, 96
@@ -39,7 +40,9 @@ def draw_months(specimens: Sequence[Specimen]) -> Chart | None:
     for month in range(1, 13):
         name = name_month(month)
         x, n = _LEFT + (month - 1) * step, counts[month]
-        lines.append(chart_text(x + step / 2, _BAR_BOTTOM + 16, name[:3], "middle"))
+        lines.append(
+            chart_text(x + step / 2, _BAR_BOTTOM + 16, name_month(month, is_short=True), "middle")
+        )
         if n:
             height = (_BAR_BOTTOM - _BAR_TOP) * n / most
             lines.append(

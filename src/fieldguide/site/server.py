@@ -35,7 +35,6 @@ import logging
 import os
 import re
 import secrets
-import socket
 import threading
 import time
 import webbrowser
@@ -75,6 +74,7 @@ from fieldguide.site.guard import (
     wants_json,
     word_error,
 )
+from fieldguide.site.listening import listen
 from fieldguide.site.records import guide_record, query_record
 from fieldguide.site.sending import is_known, send_file, tag_of
 from fieldguide.site.served import ServedEdition, word_refusal
@@ -83,8 +83,6 @@ from fieldguide.site.uploads import Room, Upload, uploaded_images
 if TYPE_CHECKING:
     from fieldguide.guide import Guide
 
-FIRST_PORT = 8000
-N_PORTS = 20  # ports tried from the first one when none is asked for
 _AT_ONCE = 2  # pictures identified at the same time
 _TOGETHER = 24  # pictures that one form may send
 _N_FINDS = 20  # listed by /api/find unless a limit is given
@@ -253,33 +251,6 @@ def configure(app: Starlette) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         server_header=False,
-    )
-
-
-def listen(host: str, port: int | None) -> socket.socket:
-    """Open the socket that a server listens on; see :func:`serve` for ``port``."""
-    candidates = range(FIRST_PORT, FIRST_PORT + N_PORTS) if port is None else [port]
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in candidates:
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, candidate))
-            listening.listen(128)
-        except (OSError, OverflowError, UnicodeError) as error:
-            listening.close()
-            reason = error
-        else:
-            return listening
-    if port is None:
-        raise FieldguideError(
-            f"No port from {FIRST_PORT} to {FIRST_PORT + N_PORTS - 1} is free on {host}; "
-            "name another, or 0 for any free one."
-        )
-    why = getattr(reason, "strerror", None) or str(reason)
-    raise FieldguideError(
-        f"Port {port} on {host} cannot be used ({why}); name another, or 0 for any free one."
     )
 
 

@@ -24,8 +24,8 @@ _NAMED = {
     "branch": message("the branch “%(name)s”"),
     "word": message("the word “%(name)s”"),
 }
-_SHOW_IT = messages("%(n)s that shows it", "%(n)s that show it")
-_DO_NOT = messages("%(n)s that does not", "%(n)s that do not")
+_SHOW_IT = messages("%(n)s that show it", "%(n)s that show it")
+_DO_NOT = messages("%(n)s that do not", "%(n)s that do not")
 
 
 def tell_edit(edit: Edit) -> str:

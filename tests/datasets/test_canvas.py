@@ -41,8 +41,9 @@ def test_a_stroke_has_the_width_asked_for():
 
 def test_path_reads_thousandths_and_cannot_be_changed():
     assert path("100,-250 80,0").tolist() == [[0.1, -0.25], [0.08, 0.0]]
-    with pytest.raises(ValueError):
-        path("100,-250 80,0")[0, 0] = 1
+    points = path("100,-250 80,0")
+    with pytest.raises(ValueError, match="read-only"):
+        points[0, 0] = 1
 
 
 def test_mix_stays_between_its_colours():

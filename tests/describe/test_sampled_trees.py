@@ -54,10 +54,16 @@ def check_attribute_tree(estimator, A):
     n_here = np.bincount(fitted.labels_, minlength=len(fitted.tree_))
     assert (fitted.tree_.sum_up(n_here) > 0).all()
     assert fitted.log_joint_ == fitted.trace_["log_joint"][:, estimator.n_iter // 2 - 1 :].max()
-    for bad in (A[:, :3], np.zeros((0, A.shape[1])), A + 2.0, A - 0.1, [["a"]]):
-        with pytest.raises(ValueError):
+    for bad, why in (
+        (A[:, :3], "X has 3 features"),
+        (np.zeros((0, A.shape[1])), "0 sample"),
+        (A + 2.0, r"must be in \[0, 1\].*got 3"),
+        (A - 0.1, r"must be in \[0, 1\].*got -0\.1"),
+        ([["a"]], "could not convert string to float"),
+    ):
+        with pytest.raises(ValueError, match=why):
             fitted.predict(bad)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\].*got 1\.5"):
         clone(estimator).fit(A * 1.5)
 
 

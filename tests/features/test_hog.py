@@ -7,7 +7,7 @@ from skimage.feature import hog as skimage_hog
 from tests.features.contract import check_image_transformer, odd_images, pictures
 
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import FieldguideError, InvalidArgument
+from fieldguide.errors import CollectionError, InvalidArgument
 from fieldguide.features.hog import (
     CLIP,
     EPSILON,
@@ -264,6 +264,10 @@ def test_hog_refuses_what_is_no_picture_or_grid():
         hog(np.zeros((8, 8)), n_cells=8)
     with pytest.raises(InvalidArgument, match="n_cells of hog must"):
         hog(np.zeros((8, 8)), n_cells=(0, 8))
-    for bad in (np.zeros((0, 4, 3), np.uint8), np.full((4, 4), np.nan), np.zeros((4, 4), int)):
-        with pytest.raises(FieldguideError):
+    for bad, why in (
+        (np.zeros((0, 4, 3), np.uint8), "has shape"),
+        (np.full((4, 4), np.nan), "has values outside"),
+        (np.zeros((4, 4), int), "has type int"),
+    ):
+        with pytest.raises(CollectionError, match=why):
             hog(bad)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from tests.features.contract import check_image_transformer, odd_images
 
 from fieldguide.datasets import load_specimens
-from fieldguide.errors import FieldguideError
+from fieldguide.errors import FieldguideError, TooFewWindows
 from fieldguide.features import ColorHistogram, FeatureStack, SpatialHOG
 from fieldguide.features.stack import PART_NAMES, find_landmarks, split_parts
 from fieldguide.kernels import chi2_kernel, intersection_kernel, rbf_kernel
@@ -60,7 +60,7 @@ def test_save_then_open_is_the_identity(drawings):
     parts = "+".join(name for name in PART_NAMES if name != "deep")
     stack = FeatureStack(parts, n_landmarks=5, n_jobs=1)
     small = clone(stack)
-    with pytest.raises(FieldguideError):
+    with pytest.raises(TooFewWindows):
         small.fit([np.zeros((20, 20, 3), np.uint8)])  # a thousand words of one black picture
     stack.fit(drawings)
     arrays, settings = stack.to_state()

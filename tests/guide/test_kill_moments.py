@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+from contextlib import ExitStack
 
 import pytest
 from tests.guide.full_disk import fill, small_disk
@@ -36,11 +37,12 @@ def test_what_is_killed_is_as_before_or_as_after_and_ends_the_same(works, home):
 
 @pytest.mark.skipif(shutil.which("mount") is None, reason="there is no mount")
 def test_what_finds_the_disk_full_says_so_and_loses_nothing(works, home):
-    try:
-        with small_disk(home / "disk") as disk:
-            for work in works:
-                if work.name in ("edit", "export", "rebuild"):
-                    found = fill(work, disk, 1, random.Random(0))
-                    assert found["out of room"] + found["done"] == 1
-    except OSError as error:
-        pytest.skip(str(error))
+    with ExitStack() as stack:
+        try:
+            disk = stack.enter_context(small_disk(home / "disk"))
+        except OSError as error:
+            pytest.skip(str(error))
+        for work in works:
+            if work.name in ("edit", "export", "rebuild"):
+                found = fill(work, disk, 1, random.Random(0))
+                assert found["out of room"] + found["done"] == 1

@@ -204,8 +204,9 @@ def test_probabilities_belong_to_the_answer_and_to_the_odds():
         np.testing.assert_array_equal(found.classes_[p.argmax(axis=1)], found.predict(F[200:]))
         right = found.predict(F[200:]) == index[200:]
         assert abs(p.max(axis=1).mean() - right.mean()) < 0.1
-    with pytest.raises(AttributeError):
-        ConcertClassifier().fit(F, index).predict_proba(F)
+    plain = ConcertClassifier().fit(F, index)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        plain.predict_proba(F)
     two = ConcertClassifier(k=6, probability=True).fit(F, index > 0)
     np.testing.assert_array_equal(two.predict_proba(F)[:, 1] > 0.5, two.predict(F))
 

@@ -15,20 +15,24 @@ def test_marks_is_a_command():
 
 
 def test_marks_of_a_kind(small_guide, blobs, tmp_path):
-    told = call("marks", small_guide.folder, "Disc").stdout.splitlines()
-    record = json.loads(call("marks", small_guide.folder, "disc", "--json").stdout)
-    assert told[0] == f"disc: {record['sentence'] or NO_MARK}"
+    told = call("marks", small_guide.folder, "Stripe").stdout.splitlines()
+    record = json.loads(call("marks", small_guide.folder, "stripe", "--json").stdout)
+    assert told[0] == f"stripe: {record['sentence']}"
+    assert record["sentence"] not in ("", NO_MARK)
+    assert record["marks"]
+    own = told[told.index("From all other kinds") : told.index("From square")]
     for mark in record["marks"]:
-        (line,) = (each for each in told if each.startswith(f"  {mark['text']}  "))
+        (line,) = (each for each in own if each.startswith(f"  {mark['text']}  "))
         assert f"in {mark['n_own']} of {mark['of_own']}; in {mark['n_other']} of" in line
     unknown = call("marks", small_guide.folder, "squares")
     assert unknown.exit_code == 2
     assert "No kind of this guide is called 'squares'. There is 'square'." in unknown.stderr
     assert unknown.stderr.count("\n") == 1
-    image = tmp_path / "disc.png"
-    Image.fromarray(blobs[0][0]).save(image)
+    image = tmp_path / "stripe.png"
+    Image.fromarray(blobs[0][blobs[1].index("stripe")]).save(image)
     answer = json.loads(call("identify", small_guide.folder, image, "--json").stdout)[0]["answer"]
     lines = call("identify", small_guide.folder, image).stdout
+    assert answer["marks"]["marks"]
     for mark in answer["marks"]["marks"]:
         assert mark["text"] in lines
 

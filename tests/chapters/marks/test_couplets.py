@@ -192,8 +192,9 @@ def test_a_picture_is_told_the_words_of_its_couplets(shapes, blobs):
         minus, plus = couplets[step.couplet - 1]
         assert step.minus_words == tuple(word.name for word in minus.words)
         assert step.plus_words == tuple(word.name for word in plus.words)
-    plain = answer.to_plain()["path"]["steps"][0]
-    assert plain["minus_words"] == list(answer.path.steps[0].minus_words)
+    for step, told in zip(answer.path.steps, answer.to_plain()["path"]["steps"], strict=True):
+        assert told["minus_words"] == list(step.minus_words)
+        assert told["plus_words"] == list(step.plus_words)
     worded = [step for step in answer.path.steps if step.minus_words or step.plus_words]
     lines = answer_lines(shapes, answer)
     assert worded

@@ -255,7 +255,8 @@ def test_a_network_without_names_leaves_what_is_measured(blobs, tmp_path):
     guide = Guide.build(collection, tmp_path / "guide", embedder=network, features="deep", n_jobs=1)
     found = guide.marks("disc")
     assert found.classes == ()
-    assert {mark.source for mark in found.marks} <= {"picture"}
+    assert found.marks == ()  # so few pictures prove nothing, and five properties are looked at
+    assert {column.source for column in guide._models.part("marks").pool.columns} == {"picture"}
     assert guide.find_marks(blobs[0][1], "disc").kind == "disc"
 
 

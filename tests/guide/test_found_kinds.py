@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.cli.commands import call
@@ -43,6 +43,7 @@ def trees(draw):
 
 
 @given(trees())
+@example((np.array([-1, 0, 1, 1, 2]), np.repeat([1, 2, 3, 4], 30), np.zeros(5, bool)))
 def test_chosen_branches_are_large_and_none_lies_in_another(tree):
     parent, labels, is_likeness = tree
     n_below = count_below(parent, labels)

@@ -160,13 +160,17 @@ def test_what_is_no_date_is_said(taken_guide):
     assert note.startswith("“soon” is no date; write one as in date:2021")
 
 
-def test_doubts_are_the_specimens_of_which_the_key_says_another_kind(taken_guide):
-    doubted = [s.id for s in taken_guide.specimens(range(24)) if s.answer not in (None, s.kind)]
-    found = taken_guide.find("doubt", limit=None)
+def test_doubts_are_the_specimens_of_which_the_key_says_another_kind(blobs, tmp_path):
+    images, kinds = blobs
+    kinds = ["square", *kinds[1:8], "disc", *kinds[9:]]  # two wrong labels
+    guide = Guide.build(Collection.from_arrays(images, kinds), tmp_path / "guide", **SETTINGS)
+    doubted = [s.id for s in guide.specimens(range(24)) if s.answer not in (None, s.kind)]
+    assert doubted
+    found = guide.find("doubt", limit=None)
     assert sorted(find.specimen.id for find in found.finds) == doubted
     sure = [find.specimen.confidence for find in found.finds]
     assert sure == sorted(sure, reverse=True)
-    assert taken_guide.find("not doubt").total == 24 - len(doubted)
+    assert guide.find("not doubt").total == 24 - len(doubted)
 
 
 def test_an_original_is_a_specimen_that_lies_unchanged_in_its_folder(copies):

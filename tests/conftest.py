@@ -123,6 +123,12 @@ def small_guide(blobs, build_once) -> Guide:
 
 
 @pytest.fixture(scope="session")
+def threaded_guide(blobs, build_once) -> Guide:
+    """The same, built by three threads."""
+    return build_once("threaded", Collection.from_arrays(*blobs, name="shapes"), n_jobs=3)
+
+
+@pytest.fixture(scope="session")
 def flat_guide(blobs, build_once) -> Guide:
     """A guide whose key has no graph."""
     collection = Collection.from_arrays(*blobs, name="shapes")

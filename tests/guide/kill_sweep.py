@@ -1,11 +1,12 @@
 """Kill a build at each of its file operations, and see that nothing is lost.
 
-Run as ``python kill_sweep.py WORK {fresh,update} {quick,marks} EVERY``. Each build runs in a child
-of this process, which dies by SIGKILL just before its n-th operation on the folder of the guide:
-opening a file to write, a rename, a removal, a folder made or removed, and every statement of
-SQLite (audit hooks see none of the writes inside it). After each death the folder must open as the
-old guide or the new one, or say that the build was interrupted if there was none before; the same
-build must then end in the same bytes as one that nobody killed. Prints the number of operations.
+Run as ``python kill_sweep.py WORK {quick,marks} EVERY``. A fresh build and an update are tried.
+Each build runs in a child of this process, which dies by SIGKILL just before its n-th operation on
+the folder of the guide: opening a file to write, a rename, a removal, a folder made or removed, and
+every statement of SQLite (audit hooks see none of the writes inside it). After each death the
+folder must open as the old guide or the new one, or say that the build was interrupted if there was
+none before; the same build must then end in the same bytes as one that nobody killed. Prints the
+number of operations of each form, and what was found after the deaths.
 """
 
 import os
@@ -100,13 +101,22 @@ def open_somehow(out: Path) -> str:
     return "whole"
 
 
-def main(work: Path, form: str, marks: str, every: int) -> None:
+def main(work: Path, marks: str, every: int) -> None:
     options = {"marks": marks == "marks", "places": marks == "marks"}
     collections = make_collections()
-    collection = collections[form]
     whole = {name: work / f"whole-{name}" for name in collections}
     for name in collections:  # also compiles everything, before the first fork
         build(collections[name], whole[name], options)
+    for form in collections:
+        total, seen = sweep(form, collections[form], whole, options, every)
+        print(form, total, ",".join(sorted(seen)))
+
+
+def sweep(
+    form: str, collection: Collection, whole: dict[str, Path], options: dict, every: int
+) -> tuple[int, set[str]]:
+    """Kill builds of one form; return the number of operations, and what was found."""
+    work = whole[form].parent
     expected = {name: contents(folder) for name, folder in whole.items()}
 
     def start(out: Path) -> None:
@@ -140,8 +150,8 @@ def main(work: Path, form: str, marks: str, every: int) -> None:
         assert contents(out) == expected[form], n
         left = sorted(os.listdir(out))
         assert left == ["editions", "guide.json", "pictures"], (n, left)
-    print(total, ",".join(sorted(seen)))
+    return total, seen
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]).resolve(), sys.argv[2], int(sys.argv[3]))

@@ -133,11 +133,8 @@ def test_one_image_is_enough(blobs, tmp_path):
     assert guide.identify([blobs[0][1]])[0].neighbours[0].id == 0
 
 
-def test_the_guide_does_not_depend_on_the_number_of_threads(blobs, tmp_path):
-    collection = Collection.from_arrays(*blobs)
-    for n_jobs in (1, 3):
-        Guide.build(collection, tmp_path / str(n_jobs), n_jobs=n_jobs)
-    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+def test_the_guide_does_not_depend_on_the_number_of_threads(small_guide, threaded_guide):
+    assert contents(small_guide.folder) == contents(threaded_guide.folder)
 
 
 def test_owner_words_reach_the_tree(blobs, tmp_path):

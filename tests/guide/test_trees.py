@@ -252,10 +252,10 @@ def test_a_tree_is_judged_by_the_kinds_that_are_known():
 
 
 def test_a_guide_keeps_the_tree_that_was_asked_for(blobs, tmp_path):
-    attributes = np.tile(np.eye(3)[[k == "stripe" for k in blobs[1]] * np.ones(24, int)], (5, 8))
+    attributes = np.tile(np.eye(3)[[k == "stripe" for k in blobs[1]] * np.ones(24, int)], (2, 8))
     names = [f"word {j}" for j in range(24)]
     collection = Collection.from_arrays(
-        blobs[0] * 5, blobs[1] * 5, attributes=attributes, attribute_names=names
+        blobs[0] * 2, blobs[1] * 2, attributes=attributes, attribute_names=names
     )
     for n_jobs in (1, 2):
         settings = {"features": "deep", "tree": "attribute", "marks": False, "places": False}

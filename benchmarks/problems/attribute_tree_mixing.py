@@ -40,7 +40,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
     cells = []
     with threadpool_limits(1):
         if tiny or data is None:
-            return {"cells": [_measure("drawn", name, draw_rows(), None, 0.2) for name in MOVES]}
+            return {"cells": [_measure("drawn", name, draw_rows(), None, 0.1) for name in MOVES]}
         pascal = load_apascal(data / "apascal")
         y = np.array(pascal.target_names)[pascal.target]
         new = load_apascal(data / "apascal", "test").attributes

@@ -59,7 +59,7 @@ def load(data: Path | None, tiny: bool) -> tuple[str, Pictures, Pictures, Pictur
         if tiny:
             return "cifar10", train.part(0, 6), train.part(6, 12), test.part(0, 4)
         return "cifar10", train.part(0, 300), train.part(300, 360), test
-    drawn = load_specimens(n_per_kind=9 if tiny else 90, size_px=64, n_jobs=-1)
+    drawn = load_specimens(9 if tiny else 90, 64, n_jobs=1 if tiny else -1)
     kept = np.flatnonzero(drawn.target < (3 if tiny else 10))
     every = Pictures([drawn.images[i] for i in kept], drawn.target[kept])
     if tiny:

@@ -26,7 +26,7 @@ def load(data: Path | None, tiny: bool) -> tuple[str, np.ndarray, np.ndarray]:
         X = DeepFeatures().transform(collection)
         name = "caltech101"
     else:
-        drawn = load_specimens(n_per_kind=3 if tiny else 30, n_jobs=-1)
+        drawn = load_specimens(3 if tiny else 30, n_jobs=1 if tiny else -1)
         X, y, name = DeepFeatures().transform(drawn.images), drawn.target, "specimens"
     if tiny:
         kept = np.isin(y, np.unique(y)[:4])

@@ -19,6 +19,7 @@ import resource
 import shutil
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
 from fieldguide.guide.survey import list_shots, survey
 
-N, N_TINY, N_NEW = 100_000, 128, 10_000
+N, N_TINY, N_NEW = 100_000, 48, 10_000
 KEEP = Path("out/bench/large")
 PAGES = ("index.html", "kinds.html", "key.html", "about.html", "search.html?q=black")
 
@@ -86,7 +87,8 @@ def vary(sources: list[tuple[Path, str]], folder: Path, n: int, *, seed: int) ->
         unready = folder.with_name(f"{folder.name} unready")
         parts = [range(first, min(first + 500, n)) for first in range(0, n, 500)]
         write = delayed(_vary_some)
-        Parallel(n_jobs=-1)(write(sources, unready, part, seed) for part in parts)
+        n_jobs = min(len(parts), len(os.sched_getaffinity(0)))
+        Parallel(n_jobs=n_jobs)(write(sources, unready, part, seed) for part in parts)
         unready.rename(folder)
     return folder
 
@@ -160,16 +162,16 @@ def measure_pages(guide: Path) -> list[dict[str, Any]]:
     with serve_apart(guide) as (host, port, process):
         pages, _ = find_addresses(host, port)
         of_kind = next((page for page in pages if page.startswith("kind")), "kinds.html")
-        connection = http.client.HTTPConnection(host, port, timeout=60)
-        for page in dict.fromkeys((*PAGES, of_kind)):
-            for _ in range(2):
-                started = time.perf_counter()
-                connection.request("GET", f"/{page}")
-                answer = connection.getresponse()
-                body = answer.read()
-                seconds = time.perf_counter() - started
-            assert answer.status == 200, page
-            found.append({"page": page, "seconds": seconds, "KB": len(body) / 1e3})
+        with closing(http.client.HTTPConnection(host, port, timeout=60)) as connection:
+            for page in dict.fromkeys((*PAGES, of_kind)):
+                for _ in range(2):
+                    started = time.perf_counter()
+                    connection.request("GET", f"/{page}")
+                    answer = connection.getresponse()
+                    body = answer.read()
+                    seconds = time.perf_counter() - started
+                assert answer.status == 200, page
+                found.append({"page": page, "seconds": seconds, "KB": len(body) / 1e3})
         found.append({"page": "memory of the server, MB", "MB": read_memory(process)})
     return found
 

@@ -21,6 +21,7 @@ from fieldguide.guide import Guide
 from fieldguide.site.making import MEASURING
 
 N_PER_KIND, SIZE_PX, SHARE_NEW = 313, 128, 100
+TINY = 2, 64, 50
 
 
 class Counted(Collection):
@@ -34,14 +35,15 @@ class Counted(Collection):
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:
-    drawn = load_specimens(*((4, 64) if tiny else (N_PER_KIND, SIZE_PX)))
+    n_per_kind, size_px, share = TINY if tiny else (N_PER_KIND, SIZE_PX, SHARE_NEW)
+    drawn = load_specimens(n_per_kind, size_px)
     with tempfile.TemporaryDirectory() as place:
         folder, out = Path(place) / "images", Path(place) / "guide"
         new = []
         for i, (image, kind) in enumerate(zip(drawn.images, drawn.target, strict=True)):
             file = folder / drawn.target_names[kind] / f"{i:05d}.jpg"
             file.parent.mkdir(parents=True, exist_ok=True)
-            if i % SHARE_NEW == SHARE_NEW - 1:
+            if i % share == share - 1:
                 new.append((file, image))
             else:
                 Image.fromarray(image).save(file, quality=90)

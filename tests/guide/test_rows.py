@@ -103,10 +103,10 @@ def test_auto_takes_what_is_clearly_better(tmp_path, monkeypatch):
     """Handwritten digits: the network knows photographs, edges know strokes."""
     monkeypatch.setattr(rows, "TRIED", ("color", "hog"))  # quicker than visual words
     X, y = load_digits(return_X_y=True)
-    strokes = (255 - X[:100] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
+    strokes = (255 - X[:60] * 15.9).astype(np.uint8).reshape(-1, 8, 8)
     images = [np.asarray(Image.fromarray(s).resize((64, 64))) for s in strokes]
     settings = {"tree": "agglomerative", "marks": False, "places": False, "n_jobs": 1}
-    guide = Guide.build(Collection.from_arrays(images, y[:100]), tmp_path / "guide", **settings)
+    guide = Guide.build(Collection.from_arrays(images, y[:60]), tmp_path / "guide", **settings)
     settings = guide.about["settings"]
     assert settings["features"] == "hog"
     for part in ("the network's first look names", "both looks", "color ", "hog "):

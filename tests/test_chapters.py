@@ -14,8 +14,8 @@ from tests.compiled import copy_compiled
 
 ROOT = Path(__file__).parent.parent
 LIST = "src/fieldguide/chapters/__init__.py"
-FOLDERS = ("src", "tests", "docs", "benchmarks")
-FILES = ("pyproject.toml", "Makefile", "*.md", "LICENSE", "NOTICE")
+FOLDERS = (".github", "src", "tests", "docs", "benchmarks", "recipe")
+FILES = ("pyproject.toml", "Makefile", "*.md", "LICENSE", "NOTICE", "CITATION.cff", "Containerfile")
 # Guides are built, told, shown and written out; the whole suite runs with --slow.
 TESTS = (
     *("tests/guide/test_answer.py", "tests/site/test_render.py"),

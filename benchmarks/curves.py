@@ -3,7 +3,19 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from fieldguide.metrics import LocalizationCurve
+
 MARKERS = "osD^vPX*<>"
+LEVELS = np.linspace(0, 1, 21)  # of recall, where curves are read
+AXES = "recall", "precision"
+
+
+def read_curve(curve: LocalizationCurve) -> np.ndarray:
+    """Return the largest precision at each level of recall or beyond; 0 where none is reached."""
+    reached = curve.recall >= LEVELS[:, None] - 1e-9
+    return np.where(reached, curve.precision, 0).max(axis=1, initial=0)
 
 
 def draw_curves(

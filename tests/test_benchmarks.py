@@ -28,5 +28,7 @@ def test_a_benchmark_runs(name, home, monkeypatch, capsys):
     assert result["machine"]["blas"]
     if name == "tree":
         assert all(abs(row["sum of heights, ours over theirs"] - 1) < 0.1 for row in result["rows"])
+    if name == "clip_pictures":
+        assert (home / "out/bench/clips-tiny/pictures/clip_tubes.jpg").stat().st_size > 2000
     if name == "memory":
         assert all(mb > 50 for mb in result["peak_mb"].values())

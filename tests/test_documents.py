@@ -5,9 +5,20 @@ import re
 import numpy as np
 import pytest
 from benchmarks.documents import DOCUMENTS, ITEMS, bench
-from benchmarks.documents.additive import judge_selectors
+from benchmarks.documents.additive import (
+    judge_actions,
+    judge_boxes,
+    judge_crane,
+    judge_crane_curve,
+    judge_selectors,
+)
 from benchmarks.documents.attention import judge_growth, judge_tradeoff
-from benchmarks.documents.concert import judge_accuracy, judge_pools, judge_sensitivity
+from benchmarks.documents.concert import (
+    judge_accuracy,
+    judge_frames,
+    judge_pools,
+    judge_sensitivity,
+)
 from benchmarks.documents.item import Verdict, judge_parts, mean_interval
 from benchmarks.documents.trees import judge_errors, judge_priors
 from benchmarks.run import PROBLEMS
@@ -167,6 +178,8 @@ def test_verdicts_follow_the_figures():
     ]  # fmt: skip
     assert judge_accuracy({"concert_accuracy": {"rows": rows}}).said == "holds"
     assert judge_pools({"concert_accuracy": {"rows": rows}}).said == "holds"
+    shots = [row | {"data": "clips", "n_frames": n} for row in rows[:1] for n in (1, 10)]
+    assert judge_frames({"concert_shots": {"rows": shots}}).said == "holds"
     plots = {"accuracy by k": {"10": 0.5, "50": 0.9, "60": 0.91}, "weights": [0.02] * 50}
     assert judge_sensitivity({"concert_plots": plots}).said == "holds"
 
@@ -180,3 +193,32 @@ def test_verdicts_follow_the_figures():
     verdict = judge_selectors({"additive_table": {"rows": table}})
     assert verdict.said == "in part"
     assert "best rival χ² SVM 0.800" in verdict.because
+
+
+def test_verdicts_on_clips_follow_the_figures():
+    def cell(cut, method, figure, split):
+        keys = ("AP 1/8", "AP .5", "right 1/8", "right .5")
+        place = {"cut": cut, "parts": "movement", "action": "flying", "method": method}
+        return place | dict.fromkeys(keys, figure) | {"split": split, "curve .5": [figure] * 21}
+
+    regions = "region selection, chi2, "
+    found = {
+        "MILBoost": 0.2, "whole clip": 0.3, "CRANE": 0.62, "CRANE, printed": 0.5,
+        "region selection, linear, cap 1/3": 0.55, f"{regions}printed": 0.4,
+        f"{regions}cap 1/3": 0.6,
+    }  # fmt: skip
+    cells = [
+        cell(cut, method, figure + 0.01 * split, split)
+        for cut in ("voxels", "hierarchical")
+        for method, figure in found.items()
+        for split in range(2)
+    ]
+    results = {"clip_regions": {"cells": cells}}
+    judges = (judge_boxes, judge_actions, judge_crane, judge_crane_curve)
+    assert [judge(results).said for judge in judges] == ["holds"] * 4
+    assert "χ² less linear 0.050 ± 0.000" in judge_actions(results).because
+    for each in cells:
+        if each["method"] in ("CRANE", "region selection, linear, cap 1/3"):
+            each |= {"AP 1/8": 0.9, "AP .5": 0.9, "curve .5": [0.9] * 21}
+    said = [judge(results).said for judge in judges]
+    assert said == ["holds", "in part", "fails", "fails"]

@@ -62,7 +62,7 @@ def judge_gap(results: Mapping[str, dict[str, Any]]) -> Verdict:
 
 def judge_frames(results: Mapping[str, dict[str, Any]]) -> Verdict:
     """Whether one frame of each shot is nearly as good as ten: within 0.1, draw by draw."""
-    clips = [row for row in results["concert_accuracy"]["rows"] if row["data"] == "clips"]
+    clips = results["concert_shots"]["rows"]
     shots = max((row["n_per_class"] for row in clips), default=0)
     by_frames: dict[int, dict[int, float]] = {}
     for row in clips:
@@ -154,7 +154,7 @@ ITEMS = (
     Item("concert/fig5", "Training and test errors are closer than those of an SVM.",
          ("concert_accuracy",), judge_gap, page="concert.md"),
     Item("concert/fig6", "One frame of each shot is nearly enough.",
-         ("concert_accuracy",), judge_frames, page="concert_cells.md"),
+         ("concert_shots",), judge_frames, page="concert_cells.md"),
     Item("concert/fig7", "The classes that are selected for a category.",
          ("concert_plots",), page="concert.md"),
     Item("concert/table2", "Accuracy doubles with the size and diversity of the pool.",

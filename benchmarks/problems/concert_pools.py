@@ -55,8 +55,7 @@ def load_pool(data: Path, name: str, folder: Path = FOLDER) -> Pool:
     """Return the outputs of the pools for ``name``, computed at the first call."""
     parts = [folder / f"{name}_{part}.npy" for part in ("y", "is_test", "shot", "F")]
     if not parts[-1].exists():
-        describe = _describe_clips if name == "clips" else _describe_pictures
-        *labels, F = describe(data, name)
+        *labels, F = describe_clips() if name == "clips" else _describe_pictures(data, name)
         folder.mkdir(parents=True, exist_ok=True)
         for path, array in zip(parts, (*labels, np.rint(255 * F).astype(np.uint8)), strict=True):
             fresh = path.with_suffix(".part.npy")
@@ -71,21 +70,31 @@ def _describe_pictures(data: Path, name: str) -> tuple[np.ndarray, ...]:
     return pictures.y, is_test, np.arange(len(is_test)), _describe(data, name, pictures.images)
 
 
-def _describe_clips(data: Path, name: str) -> tuple[np.ndarray, ...]:
-    found = load_specimen_clips(n_per_action=N_CLIPS, n_frames=N_FRAMES)
+def describe_clips(
+    n_clips: int = N_CLIPS,
+    n_frames: int = N_FRAMES,
+    shots: tuple[int, int] = (LEAST_SHOTS, MOST_SHOTS),
+    size_px: int = 96,
+) -> tuple[np.ndarray, ...]:
+    """Return kinds, no test, shots and outputs of the frames of drawn clips.
+
+    Kinds with fewer than the least number of ``shots`` are left out; of the others, at most the
+    largest number is taken.
+    """
+    found = load_specimen_clips(n_clips, n_frames, size_px)
     kinds = np.array(found.kinds)
     kept = [
         i
         for kind, count in zip(*np.unique(kinds, return_counts=True), strict=True)
-        if count >= LEAST_SHOTS
-        for i in np.flatnonzero(kinds == kind)[:MOST_SHOTS]
+        if count >= shots[0]
+        for i in np.flatnonzero(kinds == kind)[: shots[1]]
     ]
-    others = load_specimen_clips(n_per_action=N_CLIPS - 10, n_frames=2, random_state=1)
+    others = load_specimen_clips(max(n_clips - 10, 3), 2, size_px, random_state=1)
     outputs = ClassifierPool(kind="outputs", windows=("whole", "centre"))
     outputs.fit(list(others.clips[:, 0]))
     F = outputs.transform([frame for i in kept for frame in found.clips[i]])
-    y = np.repeat(kinds[kept], N_FRAMES)
-    return y, np.zeros(len(y), dtype=bool), np.repeat(np.arange(len(kept)), N_FRAMES), F
+    y = np.repeat(kinds[kept], n_frames)
+    return y, np.zeros(len(y), dtype=bool), np.repeat(np.arange(len(kept)), n_frames), F
 
 
 def _choose_pictures(data: Path, name: str) -> tuple[Pictures, np.ndarray]:

@@ -2,9 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from benchmarks import measures
+from benchmarks.problems.network_words import WAYS, Shown, judge_words, list_words
 from benchmarks.run import PROBLEMS, main
+
+from fieldguide.features.vocabulary import class_names
 
 OWN_PROCESS = ("memory", "attribute_tree")  # the others start none: they are as right in this one
 
@@ -32,3 +36,14 @@ def test_a_benchmark_runs(name, home, monkeypatch, capsys):
         assert (home / "out/bench/clips-tiny/pictures/clip_tubes.jpg").stat().st_size > 2000
     if name == "memory":
         assert all(mb > 50 for mb in result["peak_mb"].values())
+
+
+def test_words_are_right_below_and_above_what_is_shown():
+    said = np.zeros((3, len(class_names())))
+    said[[0, 1], class_names().index("junco")] = 1.0  # a finch, songbird, bird and animal
+    said[2, class_names().index("great grey owl")] = 1.0
+    shown = Shown(list_words([["songbird"], ["duck"], ["owl"]]), {"mostly red": np.ones(3, bool)})
+    found = judge_words(np.eye(3), said, np.empty((3, 0)), shown, np.array([0, 0, 1]))
+    expected = {"precision": 10 / 12, "half": 12.706 * 2 * (4 - 4 * 10 / 12) / 12, "said": 4.0}
+    assert found[WAYS[0]] == pytest.approx(expected, abs=1e-4)
+    assert WAYS[2] not in found

@@ -10,15 +10,19 @@ joined by a plus. For each network, with the default key (one-vs-all, C = 1):
   asked about: the last 7 of a species, half of a kind. Kinds with too few photographs for a column
   are left out of it. Ten splits for 10 photographs, five for the others, mean and half a 95 %
   interval of the mean over kinds;
+- the same on 20 drawn specimens of each kind;
+- how often the words are true that are said of pictures of CUB-200 and of drawn specimens
+  (``network_words``);
 - CorLoc at .5 of the subjects that are found on CUB-200 without labels;
 - seconds of the processor that a picture of CUB-200 takes, by the first look and by both;
 - the size of the network's file.
 
 What a network sees is kept in ``out/bench/networks``, 100 pictures a file, so that a run that was
-stopped goes on.
+stopped goes on. ``NETWORKS_ONLY=cub200,specimens`` names the collections.
 """
 
 import csv
+import os
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -27,25 +31,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
+from scipy.special import log_softmax
 from threadpoolctl import threadpool_limits
 
 from benchmarks.cells import keep_cell
+from benchmarks.problems import network_words
+from benchmarks.problems.network_words import FAMILIES, Shown, list_shapes, list_words
 from benchmarks.problems.region_selection import interval
-from fieldguide.datasets import load_specimens
+from benchmarks.problems.subject_words import find_drawn, find_voted
+from fieldguide.datasets import load_cub200, load_specimens
 from fieldguide.errors import EmbedderError
-from fieldguide.features import FeatureStack
+from fieldguide.features import FeatureStack, measure_subject, say_of_both
 from fieldguide.features._efficientnet import VARIANTS
 from fieldguide.features.network import Network, builtin_graph, open_network
 from fieldguide.identify import OneVsAllClassifier
 from fieldguide.metrics import corloc
 
 CELLS = Path("out/bench/networks")
-VERSION = 1  # raise it when pictures are seen in another way
+VERSION = 2  # raise it when pictures are seen in another way
 EMBEDDERS = ("lite0", "lite1", "lite2", "lite0+lite2")
 N_KINDS, N_PER_FILE, N_TIMED = 100, 100, 16
 N_ASKED = 7
 SIZES = (1, 5, 10, None)  # photographs of each kind to learn from; None: all but those asked about
 N_SPLITS = {10: 10}
+SEEN = ("X", "boxes", "said", "seen")
 
 
 class Pictures(NamedTuple):
@@ -56,19 +65,21 @@ class Pictures(NamedTuple):
     target: np.ndarray
     boxes: np.ndarray | None
     is_half: bool  # whether half of a kind is asked about
+    shown: Shown | None = None  # by which words are judged
 
 
 def run(data: Path | None, *, tiny: bool, embedders: Sequence[str] = EMBEDDERS) -> dict:
     if tiny:
-        drawn = load_specimens(n_per_kind=6, size_px=64)
-        few = np.flatnonzero(drawn.target < 3)
-        images = [Image.fromarray(drawn.images[i]) for i in few]
-        return {
-            "rows": [judge("lite0", [Pictures("specimens", images, drawn.target[few], None, True)])]
-        }
+        return {"rows": [judge("lite0", [draw_specimens(6, 3)])]}
     if data is None:
         return {"skipped": "it needs --data"}
-    collections = [load_birds(data / "cub200"), load_objects(data / "caltech101")]
+    loaders = {
+        "cub200": lambda: load_birds(data / "cub200"),
+        "caltech101": lambda: load_objects(data / "caltech101"),
+        "specimens": lambda: draw_specimens(20),
+    }
+    wanted = os.environ.get("NETWORKS_ONLY", ",".join(loaders)).split(",")
+    collections = [load() for name, load in loaders.items() if name in wanted]
     rows = []
     with threadpool_limits(1):
         for embedder in embedders:
@@ -77,6 +88,16 @@ def run(data: Path | None, *, tiny: bool, embedders: Sequence[str] = EMBEDDERS) 
             except EmbedderError as error:
                 rows.append({"network": embedder, "left out": str(error)})
     return {"rows": rows}
+
+
+def draw_specimens(n_per_kind: int, n_kinds: int | None = None) -> Pictures:
+    drawn = load_specimens(n_per_kind=n_per_kind)
+    few = np.flatnonzero(drawn.target < (n_kinds or len(drawn.target_names)))
+    families = [drawn.taxonomy[drawn.target_names[drawn.target[i]]][-1] for i in few]
+    listed = list_words([[FAMILIES[family]] for family in families])
+    of_subject = {word: is_shown[few] for word, is_shown in find_drawn(drawn).items()}
+    images = [Image.fromarray(drawn.images[i]) for i in few]
+    return Pictures("specimens", images, drawn.target[few], None, True, Shown(listed, of_subject))
 
 
 def load_birds(folder: Path) -> Pictures:
@@ -89,7 +110,14 @@ def load_birds(folder: Path) -> Pictures:
     corners[:, 2:] += corners[:, :2]
     sizes = np.array([Image.open(path).size for path in paths])
     target = np.array([names.index(path.parent.name) for path in paths])
-    return Pictures("CUB-200", paths, target, corners / np.tile(sizes, 2), False)
+    boxes = corners / np.tile(sizes, 2)
+    birds = load_cub200(folder)
+    votes, attributes = birds.class_attributes, birds.attribute_names
+    shares = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    shown = Shown(
+        list_shapes(votes, attributes, target), find_voted(votes, attributes, target, shares)
+    )
+    return Pictures("CUB-200", paths, target, boxes, False, shown)
 
 
 def load_objects(folder: Path) -> Pictures:
@@ -103,14 +131,24 @@ def load_objects(folder: Path) -> Pictures:
 def judge(embedder: str, collections: Sequence[Pictures], *, is_kept: bool = False) -> dict:
     """Return the row of a network."""
     network = open_network(embedder.split("+"))
-    row: dict[str, Any] = {"network": embedder, "mb": find_size(embedder), "accuracy": {}}
+    row: dict[str, Any] = {
+        "network": embedder,
+        "mb": find_size(embedder),
+        "accuracy": {},
+        "words": {},
+    }
     for pictures in collections:
-        parts, boxes = see_all(network, pictures, is_kept)
+        parts, found = see_all(network, pictures, is_kept)
         file = CELLS / f"{slug(network)}-{pictures.name}-{VERSION}.json"
         measure = partial(judge_rows, parts, pictures)
         row["accuracy"][pictures.name] = keep_cell(file, measure) if is_kept else measure()
         if pictures.boxes is not None and network.stride_px is not None:
-            row["corloc"] = corloc(pictures.boxes, boxes)
+            row["corloc"] = corloc(pictures.boxes, found["boxes"])
+        if pictures.shown is not None:
+            seen = (found[what] for what in ("X", "said", "seen"))
+            row["words"][pictures.name] = network_words.judge_words(
+                *seen, pictures.shown, pictures.target
+            )
     row["cpu_ms"] = time_looks(network, collections[0])
     return row
 
@@ -135,41 +173,49 @@ def open_picture(source: Any) -> Image.Image:
 
 def see_all(
     network: Network, pictures: Pictures, is_kept: bool
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the rows of the first look and of both, and boxes of subjects."""
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the rows of the first look and of both, and all that is seen (``SEEN``)."""
     images = pictures.images
     drawn = np.sort(np.random.default_rng(0).permutation(len(images))[:150])
     has_map = network.stride_px is not None
     stack = FeatureStack("looks" if has_map else "deep", n_jobs=1)
     stack.fit([open_picture(images[i]) for i in drawn], network=network)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    parts: list[dict[str, np.ndarray]] = []
     for start in range(0, len(images), N_PER_FILE):
         file = CELLS / f"{slug(network)}-{pictures.name}-{start}-{VERSION}.npz"
         if is_kept and file.exists():
-            known = np.load(file)
-            found.append((known["X"], known["boxes"]))
+            parts.append(dict(np.load(file)))
             continue
-        seen = [see(source, network, stack) for source in images[start : start + N_PER_FILE]]
-        X, boxes = (np.stack(part) for part in zip(*seen, strict=True))
+        each = [see(source, network, stack) for source in images[start : start + N_PER_FILE]]
+        columns = zip(*each, strict=True)
+        parts.append({what: np.stack(rows) for what, rows in zip(SEEN, columns, strict=True)})
         if is_kept:
             CELLS.mkdir(parents=True, exist_ok=True)
-            np.savez(file, X=X, boxes=boxes)
-        found.append((X, boxes))
-    X = np.concatenate([rows for rows, _ in found])
-    columns = stack.split_columns(X.shape[1])
-    parts = {"first look": X[:, columns["deep"]]}
-    if has_map:
-        parts["both looks"] = X
-    return parts, np.concatenate([boxes for _, boxes in found])
+            np.savez(file, **parts[-1])
+    found = {what: np.concatenate([part[what] for part in parts]) for what in SEEN}
+    X = found["X"]
+    looks = {"first look": X[:, stack.split_columns(X.shape[1])["deep"]]}
+    return looks | ({"both looks": X} if has_map else {}), found
 
 
-def see(source: Any, network: Network, stack: FeatureStack) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row of a picture, and the box of its subject."""
+def see(source: Any, network: Network, stack: FeatureStack) -> tuple[np.ndarray, ...]:
+    """Return what is seen of a picture: its row, the box of its subject, words of both.
+
+    Words are the probabilities of the network's classes, and the scores of the subject's words;
+    where there are none, an empty array.
+    """
     image = open_picture(source)
-    looks = stack.look_closer(image, network)
-    row = stack.describe([image], network.see([image]).embedding, [looks] if looks else [])[0]
-    box = np.zeros(4) if looks is None else np.array(looks.subject.box)
-    return row, box.astype(np.float32)
+    looks, first = stack.look_closer(image, network), network.see([image])
+    row = stack.describe([image], first.embedding, [looks] if looks else [])[0]
+    said = seen = np.empty(0, dtype=np.float32)
+    if first.logits is not None:
+        logits = first.logits[0]
+        both = log_softmax(logits) if looks is None else say_of_both(logits, looks, network)
+        said = np.exp(both).astype(np.float32)
+    if looks is None:
+        return row, np.zeros(4, dtype=np.float32), said, seen
+    seen = measure_subject(np.asarray(image), looks.subject).astype(np.float32)
+    return row, np.array(looks.subject.box, dtype=np.float32), said, seen
 
 
 def judge_rows(parts: dict[str, np.ndarray], pictures: Pictures) -> dict[str, dict[str, list]]:
@@ -247,6 +293,7 @@ def table(result: dict) -> str:
         box = f"{row['corloc']:.3f}" if "corloc" in row else "–"
         told = "–" if both is None else f"{both:.0f}"
         lines.append(f"| {row['network']} | {box} | {first:.0f} | {told} | {row['mb']:.0f} |")
+    lines += ["", *network_words.table(rows)]
     left = [f"Left out: {row['left out']}" for row in result["rows"] if "left out" in row]
     return "\n".join([*lines, *left])
 

@@ -103,6 +103,13 @@ def run(data: Path | None, *, tiny: bool) -> dict:
 def judge_specimens(n_per_kind: int) -> tuple[Judged, float]:
     drawn = load_specimens(n_per_kind=n_per_kind, random_state=SEED)
     scores, colours, subjects = measure_all(drawn.images)
+    truth = find_drawn(drawn)
+    overlaps = map(overlap_outline, drawn.images, subjects, drawn.masks)
+    return Judged(scores, colours, truth, drawn.target % 2 == 0), float(np.mean(list(overlaps)))
+
+
+def find_drawn(drawn: Any) -> dict[str, np.ndarray]:
+    """Return which drawn specimens show each word of which the truth is known, (n,) bool."""
     names = [
         name_colours(image)[mask] for image, mask in zip(drawn.images, drawn.masks, strict=True)
     ]
@@ -116,8 +123,7 @@ def judge_specimens(n_per_kind: int) -> tuple[Judged, float]:
     for word, scenes in SCENES.items():
         columns = [drawn.attribute_names.index(scene) for scene in scenes]
         truth[word] = drawn.attributes[:, columns].any(axis=1)
-    overlaps = map(overlap_outline, drawn.images, subjects, drawn.masks)
-    return Judged(scores, colours, truth, drawn.target % 2 == 0), float(np.mean(list(overlaps)))
+    return truth
 
 
 def overlap_outline(image: np.ndarray, subject: Subject, mask: np.ndarray) -> float:
@@ -135,26 +141,13 @@ def judge_birds(folder: Path) -> tuple[Judged, dict]:
     scores, colours, _ = measure_all(images)
     of_species = np.zeros((len(birds.target_names), birds.attributes.shape[1]))
     of_species[birds.target] = birds.attributes
-
-    def vote(part: str) -> np.ndarray:
-        return share_votes(of_species, birds.attribute_names, part)
-
-    main, every = vote("primary"), np.max([vote(part) for part in ("primary", *PARTS)], axis=0)
-    ends = {
-        "above": np.max([vote(part) for part in ABOVE], axis=0),
-        "below": np.max([vote(part) for part in BELOW], axis=0),
-    }
-    truth = {}
-    for k, colour in enumerate(COLOURS):
-        truth[f"mostly {colour}"] = main[birds.target, k] >= VOTED
-        truth[f"with {colour}"] = every[birds.target, k] >= VOTED
-        for end, votes in ends.items():
-            truth[f"{colour} {end}"] = votes[birds.target, k] >= VOTED_PART
     area = np.array([image.shape[0] * image.shape[1] for image in images])
     sides = birds.boxes[:, 2:] - birds.boxes[:, :2]
-    truth["large in the picture"] = sides.prod(axis=1) / area >= LARGE_BOX
+    names = birds.attribute_names
+    truth = find_voted(of_species, names, birds.target, sides.prod(axis=1) / area)
     # The first species has the number 1.
     judged = Judged(scores, colours, truth, birds.target % 2 == 0)
+    main = share_votes(of_species, names, "primary")
     rows = {
         "subject": colours,
         "whole picture": np.array([share_names(image, 0.0) for image in images]),
@@ -163,6 +156,33 @@ def judge_birds(folder: Path) -> tuple[Judged, dict]:
     return judged, {name: judge_first(row, birds.target, main) for name, row in rows.items()} | {
         "always brown": judge_answers(np.full(len(main), COLOURS.index("brown")), main)
     }
+
+
+def find_voted(
+    of_species: np.ndarray, names: Sequence[str], target: np.ndarray, box_shares: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return which pictures of birds show each word of which the votes tell, (n,) bool.
+
+    ``of_species`` has the votes for each attribute, ``box_shares`` the share of each picture that
+    the box of its bird takes.
+    """
+
+    def vote(part: str) -> np.ndarray:
+        return share_votes(of_species, names, part)
+
+    main, every = vote("primary"), np.max([vote(part) for part in ("primary", *PARTS)], axis=0)
+    ends = {
+        "above": np.max([vote(part) for part in ABOVE], axis=0),
+        "below": np.max([vote(part) for part in BELOW], axis=0),
+    }
+    truth = {}
+    for k, colour in enumerate(COLOURS):
+        truth[f"mostly {colour}"] = main[target, k] >= VOTED
+        truth[f"with {colour}"] = every[target, k] >= VOTED
+        for end, votes in ends.items():
+            truth[f"{colour} {end}"] = votes[target, k] >= VOTED_PART
+    truth["large in the picture"] = box_shares >= LARGE_BOX
+    return truth
 
 
 def measure_all(

@@ -150,6 +150,14 @@ def apply_rules(seen: Seen, kinds: list[str]) -> dict[str, np.ndarray]:
 
 def count_false(yes: np.ndarray, listed: np.ndarray) -> tuple[float, float]:
     """Return the share of the words said that the list excludes, and how many a picture has."""
+    known = listed.any(axis=1)
+    n_said = int(yes[known].sum())
+    n_false = int(find_false(yes, listed)[known].sum())
+    return n_false / max(n_said, 1), n_said / max(int(known.sum()), 1)
+
+
+def find_false(yes: np.ndarray, listed: np.ndarray) -> np.ndarray:
+    """Return which words are said that the list excludes, (n, n_words) bool."""
     n_words = yes.shape[1]
     above = [find_above(k) for k in range(n_words)]
     is_last = listed.copy()  # listed, and no word below it is
@@ -161,9 +169,7 @@ def count_false(yes: np.ndarray, listed: np.ndarray) -> tuple[float, float]:
         for general in above[k]:
             allowed[:, k] |= is_last[:, general]
             allowed[:, general] |= listed[:, k]
-    known = listed.any(axis=1)
-    n_said = int(yes[known].sum())
-    return float((yes & ~allowed)[known].sum() / max(n_said, 1)), n_said / max(int(known.sum()), 1)
+    return yes & ~allowed
 
 
 def table(result: dict) -> str:

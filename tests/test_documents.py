@@ -10,6 +10,7 @@ from benchmarks.documents.additive import (
     judge_boxes,
     judge_crane,
     judge_crane_curve,
+    judge_regions,
     judge_selectors,
 )
 from benchmarks.documents.attention import judge_growth, judge_tradeoff
@@ -222,3 +223,21 @@ def test_verdicts_on_clips_follow_the_figures():
             each |= {"AP 1/8": 0.9, "AP .5": 0.9, "curve .5": [0.9] * 21}
     said = [judge(results).said for judge in judges]
     assert said == ["holds", "in part", "fails", "fails"]
+
+
+def test_the_verdict_on_regions_is_of_photographs_where_there_are_some():
+    found = {
+        "MILBoost": 0.1, "MI-SVM, linear": 0.2, "region selection, linear, cap 1/3": 0.25,
+        "region selection, chi2, cap 1/3": 0.3,
+    }  # fmt: skip
+    cells = [
+        {"cut": "slic", "source": source, "method": method}
+        | dict.fromkeys(("box 0.4", "box 0.5"), figure if source == "birds" else 1 - figure)
+        for source in ("drawn", "birds")
+        for method, figure in found.items()
+    ]
+    verdict = judge_regions({"region_selection": {"cells": cells}})
+    assert verdict.said == "holds"
+    assert "birds: χ² 0.300 and 0.300" in verdict.because
+    drawn = [cell for cell in cells if cell["source"] == "drawn"]
+    assert judge_regions({"region_selection": {"cells": drawn}}).said == "fails"

@@ -41,8 +41,12 @@ def judge_selectors(results: Mapping[str, dict[str, Any]]) -> Verdict:
 
 
 def judge_regions(results: Mapping[str, dict[str, Any]]) -> Verdict:
-    """Whether region selection finds regions better than MI-SVM and MILBoost do."""
+    """Whether region selection finds regions better than MI-SVM and MILBoost do.
+
+    In photographs, where there are some: of drawn specimens no method finds regions by words.
+    """
     cells = [c for c in results["region_selection"]["cells"] if c["cut"] == "slic"]
+    cells = [c for c in cells if c["source"] != "drawn"] or cells
     methods = {"χ²": OURS, "linear": LINEAR, "MI-SVM": "MI-SVM, linear", "MILBoost": "MILBoost"}
     at_4, at_5 = (
         {name: mean_of(cells, method, key) for name, method in methods.items()}
@@ -61,11 +65,17 @@ def judge_regions(results: Mapping[str, dict[str, Any]]) -> Verdict:
             " and ".join(word_interval(values_of(own, method, f"box {x}")) for x in (0.4, 0.5))
             for method in methods.values()
         )
-        each = "; ".join(f"{name} {told}" for name, told in zip(methods, figures, strict=True))
+        each = "; ".join(f"{name} {shown}" for name, shown in zip(methods, figures, strict=True))
         told.append(f"{source}: {each}")
+    apart = {
+        name: np.subtract(*(values_of(cells, m, "box 0.4") for m in (OURS, method))).tolist()
+        for name, method in methods.items()
+        if name in ("linear", "MI-SVM")
+    }
+    less = ", ".join(f"less {name} {word_interval(values)}" for name, values in apart.items())
     because = (
-        f"AP of boxes at .4 and .5, visual words of birds, {'. '.join(told)} (document: curves "
-        "without numbers)"
+        f"AP of boxes at .4 and .5, visual words of birds, {'; '.join(told)}; at .4, χ² {less} "
+        "(document: curves without numbers)"
     )
     return judge_parts(parts, because)
 

@@ -28,8 +28,8 @@ from benchmarks.peers import cleanlab_labels
 from benchmarks.problems.guide_tree import look_at_collections
 from benchmarks.seen import VERSION, Seen
 from fieldguide.chapters.check.labels import N_NEAR, HeldOutAnswers, doubt_labels
+from fieldguide.features import find_close, reduce_rows
 from fieldguide.guide.key_choice import KEY_C
-from fieldguide.guide.neighbours import find_close, reduce_rows
 from fieldguide.identify import OneVsAllClassifier, choose_key
 
 N_SEEDS, N_FOLDS, SHARE = 3, 5, 0.05

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fieldguide.features import WordModel
-from fieldguide.guide.neighbours import find_close
+from fieldguide.features import WordModel, find_close
 from fieldguide.guide.summaries import find_nearest
 
 SIZES = (10_000, 30_000, 100_000)

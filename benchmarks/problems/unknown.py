@@ -24,9 +24,9 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.problems.guide_tree import look_at_collections
 from benchmarks.seen import Seen, look_at
+from fieldguide.features import find_largest
 from fieldguide.guide.familiarity import Familiarity, learn_familiarity, measure_nearest
 from fieldguide.guide.key_choice import KEY_C
-from fieldguide.guide.summaries import find_largest
 from fieldguide.guide.words import find_near
 from fieldguide.identify import OneVsAllClassifier
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldguide.features import find_largest
 from fieldguide.guide import familiarity
 from fieldguide.guide.familiarity import (
     ALARMS,
@@ -13,7 +14,7 @@ from fieldguide.guide.familiarity import (
     learn_familiarity,
     measure_nearest,
 )
-from fieldguide.guide.summaries import find_largest, normalise_rows
+from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.words import find_near
 
 N_GROUPS = 5

@@ -217,7 +217,7 @@ def test_a_reader_who_stands_still_is_dropped(make_stand_in, monkeypatch):
 
 
 def test_how_long_to_wait_follows_how_long_answers_take(bare_guide):
-    site = server._Site(bare_guide, 1, None)
+    site = server._Site(bare_guide, 1, None, None)
     site._n_asked, site._mean_s = 34, 0.15
     said = site._turn_away()
     assert said.headers == {"Retry-After": "3"}

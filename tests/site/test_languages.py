@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from gettext import NullTranslations
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -91,7 +92,7 @@ class Texts(HTMLParser):
 
 def list_data(guide):
     """Return what is the guide's own on its pages, the longest first."""
-    found = [guide.title, *guide.sources.values(), *NOT_THERE]
+    found = [guide.title, *guide.sources.values(), *NOT_THERE, version("fieldguide")]
     found += [guide.summary] if isinstance(guide, StandInGuide) else []
     found += [name for kind in guide.kinds for name in (kind.name, kind.shown)]
     found += [word for word, *_ in guide.words]

@@ -22,6 +22,7 @@ from fieldguide.features.looks import (
     sum_shares,
 )
 from fieldguide.features.named_colours import measure_named
+from fieldguide.features.neighbours import find_close, find_largest, reduce_rows
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.own_words import stem_word
 from fieldguide.features.stack import FeatureStack
@@ -88,7 +89,9 @@ __all__ = [
     "around_maps",
     "dense_sift",
     "draw_words_plate",
+    "find_close",
     "find_components",
+    "find_largest",
     "first_look",
     "hog",
     "look_closer",
@@ -106,6 +109,7 @@ __all__ = [
     "pool_rows",
     "pool_scores",
     "rank_colours",
+    "reduce_rows",
     "say_of_both",
     "score_maps",
     "score_subject",

@@ -278,6 +278,16 @@ class WordModel:
             scores[:, at] = found[:, [names.index(self.names_[k]) for k in at]]
         return AttributeMatrix(scores, self.names_, self.sources_)
 
+    @staticmethod
+    def pool(chances: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """Return the chances of pictures of a collection as :meth:`transform` takes them.
+
+        ``chances``, (n, V), are of each picture alone
+        (:func:`~fieldguide.features.vocabulary.word_chances`); ``near``, (n, k), are the pictures
+        most like each.
+        """
+        return pool_chances(chances, near)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain values that JSON can hold."""
         return {

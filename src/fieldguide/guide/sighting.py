@@ -22,6 +22,7 @@ from fieldguide.features import (
     SeenSubject,
     Subject,
     WordModel,
+    find_largest,
     map_subject,
     pool_logarithms,
     pool_outputs,
@@ -35,7 +36,7 @@ from fieldguide.features.network import SIX, Outputs
 from fieldguide.guide.answer import NamedKind
 from fieldguide.guide.measure import LARGE_PX, measure_frames
 from fieldguide.guide.models import Models
-from fieldguide.guide.summaries import find_largest, normalise_rows
+from fieldguide.guide.summaries import normalise_rows
 from fieldguide.guide.views import FoundSubject
 
 Value = TypeVar("Value")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldguide.features import find_largest
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Kind, Word
 
@@ -241,11 +242,3 @@ def _look_alikes(
 
     others = sorted((o for o in range(len(all_kinds)) if o != k), key=rank, reverse=True)
     return tuple((all_kinds[o], rank(o)[0]) for o in others[:N_LOOK_ALIKES])
-
-
-def find_largest(values: np.ndarray, n: int) -> np.ndarray:
-    """Return the columns of the ``n`` largest values of each row, largest first."""
-    part = np.argpartition(-values, min(n, values.shape[1] - 1), axis=1)[:, :n]
-    part.sort(axis=1)  # so that equal values come in the order of their ids
-    order = np.argsort(-np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(part, order, axis=1)

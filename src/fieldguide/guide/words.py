@@ -7,11 +7,10 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.errors import GuideError
-from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel
+from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel, find_close, reduce_rows
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
-from fieldguide.guide.neighbours import find_close, reduce_rows
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.teaching import learn_word
 from fieldguide.guide.workspace import Workspace

@@ -19,13 +19,13 @@ from fieldguide.chapters.check.labels import N_NEAR, Doubts, HeldOutAnswers, dou
 from fieldguide.chapters.check.records import CopiedSpecimen, Finding, ImageCopies, Report
 from fieldguide.chapters.check.small import WIDTH, Small, measure_picture, read_pictures
 from fieldguide.errors import FieldguideError
+from fieldguide.features import find_close, reduce_rows
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
 from fieldguide.guide import rows, specimens
 from fieldguide.guide.key import Answers
 from fieldguide.guide.measure import SMALL_PX, picture_names
 from fieldguide.guide.models import Models
-from fieldguide.guide.neighbours import find_close, reduce_rows
 from fieldguide.guide.shards import find_processes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table

@@ -2,7 +2,7 @@
 
 1. Files with the same digest hold the same image.
 2. Of the others, pairs that may be copies: each picture with the nearest by what the network says,
-   and with the nearest by its blurred luma, as it is and mirrored (:mod:`~fieldguide.guide.
+   and with the nearest by its blurred luma, as it is and mirrored (:mod:`~fieldguide.features.
    neighbours`). Rows are first reduced to the directions that vary most.
 3. The pixels of each such pair are compared (:mod:`.alignment`).
 
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.check.alignment import blur_small, match_pairs
 from fieldguide.chapters.check.small import Small
-from fieldguide.guide.neighbours import find_close, reduce_rows
+from fieldguide.features import find_close, reduce_rows
 
 N_NEAR = 6  # of each way in which pictures may be near
 _BLOCK = 1024  # pictures

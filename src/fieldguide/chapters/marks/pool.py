@@ -36,7 +36,6 @@ from fieldguide.features import (
 )
 from fieldguide.features.properties import FORMAT_NAMES
 from fieldguide.features.vocabulary import YES, word_chances
-from fieldguide.features.word_support import pool_chances
 
 OWNER, NETWORK, SUBJECT = "owner", "network", "subject"
 SURROUNDINGS, PICTURE = "surroundings", "picture"
@@ -123,7 +122,7 @@ def read_pool(
     if logits is not None:
         starts = range(0, len(logits), _BLOCK)
         parts = map_in_order(lambda i: _tell_words(logits[i : i + _BLOCK]), starts, n_jobs=n_jobs)
-        chances = pool_chances(np.concatenate(list(parts)), near)
+        chances = model.pool(np.concatenate(list(parts)), near)
     scores = model.transform(None, observed.properties, seen=observed.seen, chances=chances).scores
     is_own = [source not in WordModel.MEASURED for source in matrix.sources]
     scores[:, is_own] = matrix.scores[:, is_own]

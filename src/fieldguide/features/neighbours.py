@@ -1,4 +1,4 @@
-"""The nearest specimens of each: among all where they are few, else among those in cells nearby.
+"""The nearest pictures of each: among all where they are few, else among those in cells nearby.
 
 Comparing all with all takes four times as long for twice as many. Of more than a few thousand, rows
 are dealt to cells, each around a middle that k-means finds in a sample; a row is then compared with
@@ -12,9 +12,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fieldguide._parallel import map_in_order
-from fieldguide.features import find_components
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
-from fieldguide.guide.summaries import find_largest
+from fieldguide.features.components import find_components
 
 EXACT = 8192  # rows up to which all are compared with all
 N_DIRECTIONS = 128
@@ -29,7 +28,21 @@ _CHUNK = 1024  # rows whose products are in memory at a time
 
 
 def reduce_rows(X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
-    """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS)."""
+    """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS).
+
+    The directions are those of about a thousand rows, evenly drawn.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    n_jobs : int, optional
+        Threads; the answer does not depend on it.
+
+    Examples
+    --------
+    >>> reduce_rows(np.array([[0.0, 1], [1, 1], [5, 1]])).ravel().tolist()
+    [-1.0, -1.0, 1.0]
+    """
     n = len(X)
     sample = np.asarray(X[:: -(-n // _N_SAMPLE)], dtype=np.float32)
     centre, axes = find_components(sample, N_DIRECTIONS)
@@ -96,6 +109,20 @@ def find_close(
 
     with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
         return np.concatenate(list(map_in_order(find_some, range(0, n, step), n_jobs=n_jobs)))
+
+
+def find_largest(values: np.ndarray, n: int) -> np.ndarray:
+    """Return the columns of the ``n`` largest of the ``values`` of each row, largest first.
+
+    Examples
+    --------
+    >>> find_largest(np.array([[3, 9, 3, 5], [1, 0, 2, 0]]), 2).tolist()
+    [[1, 3], [2, 0]]
+    """
+    part = np.argpartition(-values, min(n, values.shape[1] - 1), axis=1)[:, :n]
+    part.sort(axis=1)  # so that equal values come in the order of their ids
+    order = np.argsort(-np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(part, order, axis=1)
 
 
 def deal_cells(rows: np.ndarray, *, n_jobs: int | None = 1) -> tuple[list[np.ndarray], np.ndarray]:

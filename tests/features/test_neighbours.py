@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldguide.guide import neighbours
-from fieldguide.guide.neighbours import deal_cells, find_close, reduce_rows
+from fieldguide.features import find_close, neighbours, reduce_rows
+from fieldguide.features.neighbours import deal_cells
 
 
 def draw_rows(n, seed, *, n_columns=24, n_groups=12):

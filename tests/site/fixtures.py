@@ -430,7 +430,7 @@ def empty_guide(make_stand_in):
 @pytest.fixture(scope="session")
 def specimens(request):
     """A small collection with kinds and attributes: more than a page of them have eyes."""
-    n_per_kind = 3 if request.config.getoption("--few") else 9
+    n_per_kind = 2 if request.config.getoption("--few") else 9
     drawn = load_specimens(n_per_kind=n_per_kind, size_px=96)
     chosen = [i for i, k in enumerate(drawn.target) if k % 4 == 0]
     return Collection.from_arrays(

@@ -4,12 +4,15 @@ Threads share memory. Work whose function returns all that it computes may also 
 machines: a build that is given a cluster says so with :func:`sending_to`.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, Protocol
 
 from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
 
 class Elsewhere(Protocol):
@@ -71,3 +74,16 @@ def map_in_order(
         pre_dispatch="2*n_jobs",
     )
     yield from runner(delayed(function)(item) for item in items)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Give BLAS one thread inside the block: another number may sum in another order."""
+    with _find_libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _find_libraries(n_modules: int) -> ThreadpoolController:
+    """Return the libraries that ``n_modules`` modules have loaded; to look for them is slow."""
+    return ThreadpoolController()

@@ -17,9 +17,8 @@ calibrated, votes less their (weighted) mean over their (weighted) standard devi
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.errors import InvalidArgument
 from fieldguide.select.concert_solvers import (
     ConcertSolution,
@@ -94,7 +93,7 @@ def fit_votes(
         return (*_read(problem, solution, options), solution.gap)
 
     # A BLAS of several threads inside several threads is slow, and may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         found = list(map_in_order(solve, range(len(classes)), n_jobs=n_jobs, travels=True))
     weights, flips, coef, intercept, gaps = (np.array(part) for part in zip(*found, strict=True))
     return Votes(weights, flips, coef, intercept, gaps)

@@ -12,9 +12,8 @@ regular function. The ranking needs no exact solutions: a relative gap of 1e-2 i
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._random import deal_folds
 from fieldguide.svm.problems import Problems, Question, Trained
 
@@ -120,7 +119,7 @@ def hold_out(
         return held_out, scores
 
     # Threads of BLAS inside threads are slow, and may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         done = list(map_in_order(walk, np.unique(fold), n_jobs=problems.n_jobs))
     result = np.empty((len(grid), len(labels), done[0][1][0].shape[1]), dtype=np.float32)
     for held_out, scores in done:

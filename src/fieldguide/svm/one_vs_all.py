@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_choice, check_number
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.errors import InvalidArgument
 from fieldguide.svm import _kernels
 from fieldguide.svm.coordinate_descent import (
@@ -169,7 +168,7 @@ def train_one_vs_all(
 
     blocks = range(0, n_classes, _CLASSES_PER_BLOCK)
     # A BLAS of several threads inside several threads is slow, and may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         done = list(map_in_order(train, blocks, n_jobs=n_jobs))
     w = np.concatenate([block[0] for block in done])
     return OneVsAllSolution(

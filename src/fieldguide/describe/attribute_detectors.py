@@ -28,10 +28,9 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_choice, check_number, check_seed
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._saving import ROWS, Array, Number, Part, Saved, Size
 from fieldguide.describe.packed_rows import base_rates, check_attributes
 from fieldguide.errors import InvalidArgument
@@ -196,7 +195,7 @@ class AttributeDetectors(Saved, BaseEstimator):
             )
 
         # Threads of BLAS inside threads are slow, and may sum in another order.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             if self.C == "cv":
                 self.C_, found = _walk_up(train_all)
             else:

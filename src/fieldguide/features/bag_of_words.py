@@ -22,10 +22,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from PIL import Image
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_choice, check_number, check_seed
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Number
 from fieldguide.collection import Collection
@@ -162,7 +161,7 @@ class BagOfWords(WordLearner, ImageTransformer):
         X = () if X is None else X
         seed = check_seed(type(self).__name__, self.random_state)
         for_images, for_clusters = spawn_generators(seed, 2)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             pictures = self._read(draw_sources(X, self.n_images, for_images), self.n_jobs)
             sample = self._sample(pictures, seed)
             word, distance = self._learn_words(sample.descriptors, sample.plain_share, for_clusters)
@@ -184,7 +183,7 @@ class BagOfWords(WordLearner, ImageTransformer):
         """
         check_is_fitted(self)
         # A BLAS of several threads inside several threads is slow, and may sum in another order.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return super().transform(X)
 
     def descriptors(self, pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,10 +22,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_choice, check_number, check_seed
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._saving import FLOATS, Array, Items, Labels, OneOf, OrNone, Part, Plain
 from fieldguide.collection import Collection
 from fieldguide.errors import EmbedderError, InvalidArgument
@@ -214,7 +213,7 @@ class ClassifierPool(ImageTransformer):
                 "for each image."
             )
         # Sums of a BLAS of several threads depend on their number.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             self.parts_ = [self._fit_part(kind, looks[kind], sight, rows, index) for kind in looks]
         return self
 

@@ -9,9 +9,8 @@ Rows have length one, and the nearest have the largest product.
 """
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
 from fieldguide.features.components import find_components
 
@@ -55,7 +54,7 @@ def reduce_rows(X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
         length = np.linalg.norm(reduced, axis=1, keepdims=True)
         rows[start : start + _CHUNK] = reduced / np.maximum(length, 1e-9)
 
-    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
+    with one_blas_thread():  # another number of threads may sum in another order
         for _ in map_in_order(reduce_part, range(0, n, _CHUNK), n_jobs=n_jobs):
             pass
     return rows
@@ -107,7 +106,7 @@ def find_close(
         found[short] = _find_among_all(rows, asked, ids[short], k)
         return found
 
-    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
+    with one_blas_thread():  # another number of threads may sum in another order
         return np.concatenate(list(map_in_order(find_some, range(0, n, step), n_jobs=n_jobs)))
 
 
@@ -131,7 +130,7 @@ def deal_cells(rows: np.ndarray, *, n_jobs: int | None = 1) -> tuple[list[np.nda
     n_cells = round(_CELLS * n**0.5)
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.permutation(n)[: _DRAWN * n_cells])
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         middles = cluster_rows(rows[drawn], n_cells, rng, n_iter=_ROUNDS, n_jobs=n_jobs)
         cell, _ = assign_rows(rows, middles, n_jobs)
     order = np.argsort(cell, kind="stable")

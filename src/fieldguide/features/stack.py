@@ -32,10 +32,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from PIL import Image
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_number, check_seed
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Estimator, Number, OrNone, Part, Table
 from fieldguide.collection import Collection
@@ -207,7 +206,7 @@ class FeatureStack(ImageTransformer):
         sources = draw_sources(() if X is None else X, self.n_sample, seeds[0])
         if is_second:
             maps = self._read_maps(sources, network or open_network(self.embedder))
-            with threadpool_limits(1, "blas"):
+            with one_blas_thread():
                 self.finder_ = SubjectFinder().fit(maps)
                 if QUARTERS in parts:
                     self.basis_ = find_directions(maps, N_DIRECTIONS)
@@ -245,7 +244,7 @@ class FeatureStack(ImageTransformer):
             images = decode_batch(batch)
             return self.describe(images, _embed(images, network), self._look(images, network))
 
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return map_batches(process, X, n_jobs=self.n_jobs)
 
     def describe(
@@ -331,7 +330,7 @@ class FeatureStack(ImageTransformer):
             except UnreadableImageError:
                 return None
 
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             seen = map_in_order(see, sources[::step], n_jobs=self.n_jobs)
             maps = [cells for cells in seen if cells is not None]
         if not maps:

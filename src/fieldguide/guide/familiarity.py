@@ -28,8 +28,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from fieldguide._parallel import one_blas_thread
 from fieldguide.guide.summaries import group_kinds
 
 N_NEAREST = 3
@@ -169,7 +169,7 @@ def _compare_with_kinds(
     """
     found = np.full(len(X), np.nan)
     # Another number of threads may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         for kind, ids in group_kinds(kinds).items():
             if kind in members:
                 likeness = X[ids] @ X[members[kind]].T

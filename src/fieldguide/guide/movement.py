@@ -28,9 +28,8 @@ import numpy as np
 from PIL import Image
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.collection.frames import STRETCH_S, Stretch, find_telling
 from fieldguide.errors import FieldguideWarning, GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.guide import folder as files
@@ -123,7 +122,7 @@ def build(work: Workspace) -> None:
     inputs = _digest_inputs(work, sample)
     if _keep_earlier(work, inputs):
         return
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         found = look(work, sample, inputs)
     if found is not None:
         _write(work, found, inputs)

@@ -12,9 +12,8 @@ from functools import partial
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.collection import Collection, Picture
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features import (
@@ -83,7 +82,7 @@ def measure_rows(
     step = "looking closer" if stack.finder_ is not None else "describing images"
     work.progress(step, n_done, n)
     # Another number of threads may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         workers = find_workers(work, len(todo))
         if workers is not None:
             shards = [partial(pack, batch) for batch in batches]

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.errors import GuideError, TooFewWindows
 from fieldguide.features import FeatureStack
 from fieldguide.features.network import join_names
@@ -213,7 +212,7 @@ def _weigh_quarters(work: Workspace, stack: FeatureStack, kept: Kept) -> str:
     packed = (unpack_row(kept[name_entry(table.records[i])]) for i in drawn)
     X = np.stack([split_row(row, sizes)["rows"] for row in packed])
     part, before = stack.split_columns(X.shape[1])[QUARTERS], stack.quarters_weight
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         weight = choose_weight(X, part, before, y, seed=work.seed)
     stack.set_params(quarters_weight=weight)
     return f" What is where in a picture counts {weight:g} times as much as each other part."

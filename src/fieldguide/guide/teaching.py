@@ -32,9 +32,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
 
 from fieldguide._languages import say
+from fieldguide._parallel import one_blas_thread
 from fieldguide.describe import AttributeDetectors
 from fieldguide.guide.edits.hand import Lesson
 
@@ -211,7 +211,7 @@ def learn_word(X: np.ndarray, lesson: Lesson) -> TaughtWord:
     if len(X) > _SAMPLE:
         sample = X[np.sort(np.random.default_rng(0).permutation(len(X))[:_SAMPLE])]
     scores, detector = np.zeros(len(X)), None
-    with threadpool_limits(1, "blas"):  # another number of threads may sum in another order
+    with one_blas_thread():  # another number of threads may sum in another order
         reliability = judge_lesson(X, lesson, sample)
         if reliability.holds:
             detector = Detector.train(X, lesson, sample)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
+from fieldguide._parallel import one_blas_thread
 from fieldguide.errors import InvalidArgument
 from fieldguide.features.bag_of_words import BagOfWords, soft_shares
 from fieldguide.features.codebook import nearest_words
@@ -51,7 +51,7 @@ def region_words(image: Any, regions: Regions, bag: BagOfWords) -> np.ndarray:
     small = shrink(pixels, bag.max_side_px)
     found, frames = bag.descriptors(small)
     n_nearest = min(bag.n_nearest if bag.assignment == "soft" else 1, bag.n_words - 1)
-    with threadpool_limits(1, "blas"):  # another number may sum in another order
+    with one_blas_thread():  # another number may sum in another order
         word, distance = nearest_words(found, bag.words_[:-1], n_nearest)
     share = soft_shares(distance, bag.radius_)
     word[~found.any(axis=1)] = bag.n_words - 1  # without contrast: the last word's alone

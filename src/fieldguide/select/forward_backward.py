@@ -13,10 +13,9 @@ representations", IEEE Transactions on Information Theory 57 (2011).
 from typing import Any, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_number
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.select.k_path import root_k
 from fieldguide.select.objective import RowsObjective
 from fieldguide.select.voting import LINEAR_VOTES, VotingSelector, fold_two_classes
@@ -79,7 +78,7 @@ class ForwardBackwardSelector(VotingSelector):
             beta = select_forward_backward(objective, k, self.nu, self.tol)
             return beta, float(t.mean() + beta @ objective.columns.offset)
 
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             found = list(map_in_order(solve, classes, n_jobs=self.n_jobs))
         self.coef_ = np.array([beta for beta, _ in found])
         self.intercept_ = np.array([intercept for _, intercept in found])

@@ -24,11 +24,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from fieldguide._check import check_number, check_seed
 from fieldguide._jit import jit
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._random import spawn_generators
 from fieldguide._saving import Array, Saved
 from fieldguide.errors import InvalidArgument, TooFewWindows, UnreadableImageError
@@ -147,7 +146,7 @@ class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
         self._check_arguments()
         seed = check_seed(type(self).__name__, self.random_state)
         for_clips, for_clusters = spawn_generators(seed, 2)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             sources = draw_sources(X, self.n_clips, for_clips)
             rows, plain = self._sample([source for _, source in sources], seed)
             self._learn_words(rows, plain, for_clusters)
@@ -174,7 +173,7 @@ class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
             shares: np.ndarray = (counts / counts.sum()).astype(np.float32)
             return shares
 
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             rows = list(map_in_order(describe, X, n_jobs=self.n_jobs))
         if not rows:
             raise UnreadableImageError("There is no clip to describe; give at least one.")
@@ -192,7 +191,7 @@ class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         blocks = self.describe_blocks(frames, flow)
-        with threadpool_limits(1, "blas"):  # another number may sum in another order
+        with one_blas_thread():  # another number may sum in another order
             word = nearest_words(blocks.descriptors, self.words_[:-1], 1)[0][:, 0]
         word[~blocks.descriptors.any(axis=1)] = self.n_words - 1
         return word, blocks.middles

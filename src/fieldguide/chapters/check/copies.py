@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.chapters.check.alignment import blur_small, match_pairs
 from fieldguide.chapters.check.small import Small
 from fieldguide.features import find_close, reduce_rows
@@ -42,7 +41,7 @@ def find_copies(
     same = pair_same(digests)
     others = pair_near(small, embedding, np.array(digests), n_jobs=n_jobs)
     blocks = [others[i : i + _PAIRS] for i in range(0, len(others), _PAIRS)]
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         matches = list(map_in_order(lambda part: match_pairs(small, part), blocks, n_jobs=n_jobs))
     found = [
         (part[match.is_copy], match.detail[match.is_copy], match.is_mirrored[match.is_copy])

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide.chapters.marks.choosing import (
     MOST_ELSEWHERE,
     Passed,
@@ -67,7 +66,7 @@ def learn_vocabulary(images: Sequence[Image.Image], seed: int, n_jobs: int) -> B
 
 def find_words(bag: BagOfWords, images: Sequence[Image.Image], n_jobs: int) -> list[FoundWords]:
     """Return the words of each picture, as ``bag`` counts them."""
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         pixels = (np.asarray(image) for image in images)
         return list(map_in_order(bag.find_words, pixels, n_jobs=n_jobs))
 

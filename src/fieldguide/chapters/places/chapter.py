@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
-from fieldguide._parallel import map_in_order
+from fieldguide._parallel import map_in_order, one_blas_thread
 from fieldguide._saving import Estimator, OrNone, pack, unpack
 from fieldguide.chapters.places.evidence import lay_canvas, locate_margin, share_margin
 from fieldguide.chapters.places.records import Located
@@ -124,7 +123,7 @@ def build(work: Workspace) -> None:
     if work.earlier.folder is not None and _keep_earlier(work.earlier.folder, work.draft, inputs):
         return
     # Another number of threads may sum in another order.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         stack = work.built[rows.NAME].stack
         own = None
         known, before = _open_earlier(work)

@@ -39,7 +39,7 @@ def reduce_rows(X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
 
     Examples
     --------
-    >>> reduce_rows(np.array([[0.0, 1], [1, 1], [5, 1]])).ravel().tolist()
+    >>> reduce_rows(np.array([[0.0, 1], [1, 1], [5, 1]]))[:, 0].tolist()
     [-1.0, -1.0, 1.0]
     """
     n = len(X)

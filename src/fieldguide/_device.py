@@ -52,10 +52,8 @@ def _find_obstacle() -> str | None:
 
 def count_shares(n_bytes: int) -> int:
     """Return how many processes the free memory of the graphics processor serves, 1 or more."""
-    try:
-        import torch
-    except ImportError:  # onnxruntime reaches it by itself, and does not tell
-        return 1
+    import torch
+
     free, _ = torch.cuda.mem_get_info()
     return max(int(free) // n_bytes, 1)
 

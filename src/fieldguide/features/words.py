@@ -266,9 +266,9 @@ class WordModel:
                     p = chances
                 else:
                     p = word_chances(_need(probabilities, "probabilities"))
-                if near is not None:
-                    pairs = zip(p, near, strict=True)
-                    p = np.stack([pool_new(own, word_chances(others)) for own, others in pairs])
+                    if near is not None:
+                        pairs = zip(p, near, strict=True)
+                        p = np.stack([pool_new(own, word_chances(others)) for own, others in pairs])
                 names, found = load_vocabulary().names, score_words(p)
             elif source == "picture":
                 names, found = PROPERTY_NAMES, _check_properties(_need(properties, "properties"))

@@ -16,7 +16,6 @@ a blurred picture with much noise passes for sharp.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +34,6 @@ _NOISE = 2.0  # 255ths of luma: what a Laplacian of a blank picture may be
 _LEVELS, _LEAST_PX = 4, 16  # sizes at which detail is measured, and the smallest
 _LONGEST_PX = 512  # at which a picture is looked at
 _BATCH = 32
-_first = itemgetter(0)
 
 
 class Small(NamedTuple):
@@ -80,7 +78,7 @@ def read_pictures(
     if processes is None:
         parts = list(map_in_order(read, batches, n_jobs=n_jobs))
     else:
-        parts = [part for _, part in sorted(processes.map_as_done(read, batches), key=_first)]
+        parts = [part for _, part in sorted(processes.map_as_done(read, batches))]
     if not parts:
         return read([])
     return Small(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

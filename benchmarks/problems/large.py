@@ -32,9 +32,11 @@ from benchmarks.problems.graphics import find_graphics
 from fieldguide.collection import Collection
 from fieldguide.datasets import load_specimens
 from fieldguide.guide import Guide
+from fieldguide.guide.nearest import Nearest, open_nearest
+from fieldguide.guide.rows import open_rows
 from fieldguide.guide.survey import list_shots, survey
 
-N, N_TINY, N_NEW = 100_000, 48, 10_000
+N, N_TINY, N_NEW, N_ASKED = 100_000, 48, 10_000, 200
 KEEP = Path("out/bench/large")
 PAGES = ("index.html", "kinds.html", "key.html", "about.html", "search.html?q=black")
 
@@ -52,11 +54,13 @@ def run(data: Path | None, *, tiny: bool) -> dict:
         builds.append(measure_build(folder, keep / f"guide {size}", device))
     new = vary(sources, keep / "new", max(n // 10, 16) if n < 10 * N_NEW else N_NEW, seed=1)
     guide = Guide.open(keep / f"guide {n}")
+    guide.use_device(device)
     return {
         "device": find_graphics(),
         "cores": len(os.sched_getaffinity(0)),
         "builds": builds,
         "naming": measure_naming(guide, new, keep / "new.csv"),
+        "nearest": measure_nearest(guide),
         "pages": measure_pages(guide.folder),
     }
 
@@ -156,6 +160,29 @@ def measure_naming(guide: Guide, folder: Path, target: Path) -> dict[str, float]
     return {"pictures": len(rows), "seconds": seconds, "rightly named": float(np.mean(right))}
 
 
+def measure_nearest(guide: Guide) -> dict[str, float]:
+    """Look for the ten specimens nearest to some; return the seconds of one, and how many are the
+    nearest by all rows."""
+    ids = np.sort(np.random.default_rng(0).permutation(guide.n_specimens)[:N_ASKED])
+    X, k = open_rows(guide.edition, guide.about), 10
+    by_all, found = Nearest(X), open_nearest(guide.edition, X)
+    exact, first = time_each(by_all, X, ids, k)
+    near, second = time_each(found, X, ids, k)
+    right = (near[:, :, None] == exact[:, None, :]).any(axis=2)
+    return {"all rows, s": first, "candidates, s": second, "found": float(right.mean())}
+
+
+def time_each(finder: Nearest, X: np.ndarray, ids: np.ndarray, k: int) -> tuple[Any, float]:
+    """Return the nearest of each, and the seconds of one that is asked for by itself."""
+    finder.find(X[ids[:1]], k, own=ids[:1])
+    seconds = []
+    for i in ids[:5]:
+        started = time.perf_counter()
+        finder.find(X[[i]], k, own=np.array([i]))
+        seconds.append(time.perf_counter() - started)
+    return finder.find(X[ids], k, own=ids), float(np.median(seconds))
+
+
 def measure_pages(guide: Path) -> list[dict[str, Any]]:
     """Ask a server for pages and searches, each twice; return the seconds of the second time."""
     found = []
@@ -163,7 +190,8 @@ def measure_pages(guide: Path) -> list[dict[str, Any]]:
         pages, _ = find_addresses(host, port)
         of_kind = next((page for page in pages if page.startswith("kind")), "kinds.html")
         with closing(http.client.HTTPConnection(host, port, timeout=60)) as connection:
-            for page in dict.fromkeys((*PAGES, of_kind)):
+            there = [page for page in PAGES if page.split("?")[0] in pages]
+            for page in dict.fromkeys((*there, of_kind)):
                 for _ in range(2):
                     started = time.perf_counter()
                     connection.request("GET", f"/{page}")
@@ -214,11 +242,15 @@ def table(result: dict) -> str:
         f"others {large['memory, GB']['the largest other']:.1f} GB at most; the guide has "
         f"{large['guide, GB']:.1f} GB.",
     ]
-    naming = result["naming"]
+    naming, near = result["naming"], result["nearest"]
     lines += [
         f"{naming['pictures']:,} new pictures are named in {naming['seconds']:.0f} s, "
         f"{naming['pictures'] / naming['seconds']:.0f} a second, "
         f"{naming['rightly named']:.1%} of them rightly.",
+        "",
+        f"The ten specimens nearest to one are found in {near['candidates, s'] * 1e3:.0f} ms, "
+        f"{near['found']:.1%} of those that comparing all rows finds in "
+        f"{near['all rows, s'] * 1e3:.0f}.",
         "",
         "| page | seconds | KB |",
         "|---|---|---|",

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fieldguide.features import WordModel, find_close
-from fieldguide.guide.summaries import find_nearest
+from fieldguide.guide.nearest import Nearest
 
 SIZES = (10_000, 30_000, 100_000)
 N_COLUMNS, N_KINDS, N_ASKED, N_SAMPLED, SEED = 128, 200, 2000, 4096, 0
@@ -38,10 +38,11 @@ def measure(n: int) -> dict[str, float]:
     started = time.perf_counter()
     close = find_close(X, k)[asked]
     between = time.perf_counter()
-    exact = find_nearest(X, asked, k)
+    exact = Nearest(X).find(X[asked], k, own=asked)
     seconds = between - started, (time.perf_counter() - between) * n / len(asked)
     pool = np.sort(np.random.default_rng(SEED).permutation(n)[:N_SAMPLED])
-    found = {"all": exact, "cells": close, "sample": find_nearest(X, asked, k, pool)}
+    sample = Nearest(X).find(X[asked], k, own=asked, among=pool)
+    found = {"all": exact, "cells": close, "sample": sample}
     row = {"n": n, "seconds of all, all": seconds[1], "seconds of all, cells": seconds[0]}
     row["found of the nearest"] = share_found(close, exact)
     row["found of near-copies"] = share_found(close, exact[:, : IN_GROUP - 1])

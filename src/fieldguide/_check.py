@@ -26,6 +26,12 @@ def check_number(
         )
 
 
+def check_jobs(owner: str, n_jobs: int | None) -> None:
+    """Refuse a number of jobs that means nothing."""
+    if n_jobs == 0:
+        raise InvalidArgument(f"`n_jobs` of {owner} must be 1 or more, or -1 for all cores; got 0.")
+
+
 def check_classes(y: Any) -> None:
     """Refuse an array of labels that are no classes, such as 0.5.
 

@@ -78,7 +78,7 @@ class Processes:
                         yield i, future.result()
             except BrokenProcessPool:
                 raise FieldguideError(
-                    "A process of this build was ended from outside, most likely because memory "
+                    "A process was ended from outside, most likely because memory "
                     "is short; run the same command again with fewer --jobs, which goes on where "
                     "this one stopped."
                 ) from None

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldguide.features import find_largest
+from fieldguide.features import find_close, find_largest
 from fieldguide.guide import familiarity
 from fieldguide.guide.familiarity import (
     ALARMS,
@@ -15,7 +15,6 @@ from fieldguide.guide.familiarity import (
     measure_nearest,
 )
 from fieldguide.guide.summaries import normalise_rows
-from fieldguide.guide.words import find_near
 
 N_GROUPS = 5
 
@@ -29,7 +28,7 @@ def draw(seed, n=200, dim=40, spreads=(0.8,) * N_GROUPS):
 
 
 def learn(X, kinds, answers=None):
-    return learn_familiarity(X, find_near(X, 10), kinds, kinds if answers is None else answers)
+    return learn_familiarity(X, find_close(X, 10), kinds, kinds if answers is None else answers)
 
 
 def measure_all(known, X, rows, kinds):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldguide.describe import DescribedTree
+from fieldguide.features import find_close
 from fieldguide.guide.likeness import (
     N_BRANCHES,
     Likeness,
@@ -17,7 +18,6 @@ from fieldguide.guide.likeness import (
     gather_kinds,
 )
 from fieldguide.guide.naming import LIKE, listed
-from fieldguide.guide.words import find_near
 
 quick = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -36,7 +36,7 @@ def divide(X, kinds, least=3):
     root = DescribedTree(np.array([-1]), ((),), np.ones(1), np.zeros(len(X), dtype=np.int64))
     shown = {kind: kind.upper() for kind in kinds if kind}
     names = Names(kinds, shown, [f"IMG_{i}" for i in range(len(X))])
-    return add_likeness(root, Likeness(X, find_near(X, 10), names), least, 0)
+    return add_likeness(root, Likeness(X, find_close(X, 10), names), least, 0)
 
 
 def test_kinds_that_look_alike_share_a_branch_that_lists_them():
@@ -92,7 +92,7 @@ def test_a_branch_of_one_kind_is_not_divided_again():
     words = DescribedTree(np.array([-1, 0]), ((), ("bird",)), np.ones(2), np.ones(30, np.int64))
     X = make_rows(2, 15)
     names = Names(["owl"] * 30, {}, ["x"] * 30)
-    tree, _ = add_likeness(words, Likeness(X, find_near(X, 10), names), 3, 0)
+    tree, _ = add_likeness(words, Likeness(X, find_close(X, 10), names), 3, 0)
     assert tree.parent.tolist() == [-1, 0]
 
 
@@ -107,7 +107,7 @@ def test_every_specimen_stays_below_its_branch_in_words(seed, n):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     kinds = [rng.choice(["p", "q", "r", None]) for _ in range(n)]
     names = Names(kinds, {}, [str(i) for i in range(n)])
-    tree, is_like = add_likeness(words, Likeness(X, find_near(X, 10), names), 3, 0)
+    tree, is_like = add_likeness(words, Likeness(X, find_close(X, 10), names), 3, 0)
     for i in range(n):
         node = int(tree.labels[i])
         while is_like[node]:
@@ -171,12 +171,12 @@ def test_names_are_listed_as_people_do():
 
 def test_near_ones_are_the_nearest():
     X = make_rows(4, 10)
-    near = find_near(X, 5)
+    near = find_close(X, 5)
     likeness = X @ X.T
     np.fill_diagonal(likeness, -9)
     for i in range(40):
         assert set(near[i]) == set(np.argsort(-likeness[i])[:5])
-    assert find_near(X[:1], 5).shape == (1, 0)
+    assert find_close(X[:1], 5).shape == (1, 0)
 
 
 def test_one_group_that_is_most_of_its_branch_is_not_said_again():
@@ -186,5 +186,5 @@ def test_one_group_that_is_most_of_its_branch_is_not_said_again():
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     words = DescribedTree(np.array([-1, 0]), ((), ("bird",)), np.ones(2), np.ones(56, np.int64))
     names = Names([None] * 56, {}, [f"IMG_{i}" for i in range(56)])
-    tree, _ = add_likeness(words, Likeness(X, find_near(X, 10), names), 3, 0)
+    tree, _ = add_likeness(words, Likeness(X, find_close(X, 10), names), 3, 0)
     assert tree.parent.tolist() == [-1, 0]

@@ -6,7 +6,9 @@ import pytest
 from tests.guide.contents import contents
 
 from fieldguide import chapters
+from fieldguide.errors import GuideError
 from fieldguide.guide import Guide, shards
+from fieldguide.guide.survey import NameShots, list_shots, survey
 
 SETTINGS = {"features": "looks", "marks": False, "places": True, "tree": "agglomerative"}
 
@@ -41,3 +43,26 @@ def test_processes_make_the_same_guide_also_after_an_interrupt(images, whole, tm
     guide = Guide.build(images, tmp_path / "guide", n_jobs=2, **SETTINGS)
     assert contents(guide.folder) == contents(whole.folder)
     assert guide.all_located() or "places" not in chapters.OPTIONAL
+
+
+@pytest.mark.usefixtures("many_cores")
+def test_processes_write_the_same_table_also_after_an_interrupt(flat_guide, images, tmp_path):
+    shots = list_shots([images])
+    survey(flat_guide, shots, tmp_path / "one.csv", n_jobs=1)
+
+    def interrupt(step, done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        survey(flat_guide, shots, tmp_path / "two.csv", n_jobs=2, progress=interrupt)
+    seen = []
+    survey(flat_guide, shots, tmp_path / "two.csv", n_jobs=2, progress=lambda *at: seen.append(at))
+    assert 0 < seen[0][1] < len(shots)
+    assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+
+
+def test_a_process_does_not_name_by_a_guide_that_was_built_again(flat_guide):
+    asked = NameShots(flat_guide.folder, (), "cpu", "of another build")
+    with pytest.raises(GuideError, match="was built again meanwhile"):
+        asked([])

@@ -8,7 +8,13 @@ import pytest
 from PIL import Image
 
 from fieldguide.collection import read_picture
-from fieldguide.errors import CollectionError, FieldguideError, UnreadableImageError
+from fieldguide.errors import (
+    CollectionError,
+    FieldguideError,
+    InvalidArgument,
+    UnreadableImageError,
+)
+from fieldguide.guide import Guide, lens
 from fieldguide.guide.survey import COLUMNS, list_shots, survey
 
 
@@ -156,3 +162,32 @@ def test_files_and_folders_are_listed_once(photos, tmp_path):
     assert missing[0].stamp == ""
     with pytest.raises(CollectionError, match="There is no picture in"):
         list_shots([tmp_path])
+
+
+def test_pictures_that_a_device_is_shown_together_are_named_alike(
+    flat_guide, photos, whole, tmp_path, monkeypatch
+):
+    guide = Guide.open(flat_guide.folder)
+    shown, see = [], guide.network.see
+
+    def count(images, *args, **kwargs):
+        shown.append(len(images))
+        return see(images, *args, **kwargs)
+
+    monkeypatch.setattr(guide.network, "n_at_once", 4)
+    monkeypatch.setattr(guide.network, "see", count)
+    monkeypatch.setattr(lens, "count_shares", lambda n_bytes: 1)
+    survey(guide, list_shots([photos]), tmp_path / "out.csv")
+    assert max(shown) > 1
+    rows = read_rows((tmp_path / "out.csv").read_bytes())
+    for row, one in zip(rows, read_rows(whole), strict=True):
+        assert float(row.pop("confidence") or 0) == pytest.approx(float(one.pop("confidence") or 0))
+        assert row == one
+
+
+def test_zero_cores_are_refused(flat_guide, photos, tmp_path):
+    with pytest.raises(InvalidArgument, match="must be 1 or more, or -1"):
+        survey(flat_guide, list_shots([photos]), tmp_path / "out.csv", n_jobs=0)
+    with pytest.raises(InvalidArgument, match="must be 1 or more, or -1"):
+        Guide.build(photos, tmp_path / "guide", n_jobs=0)
+    assert not list(tmp_path.iterdir())

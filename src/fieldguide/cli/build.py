@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fieldguide.cli.serve import Language, Port, serve_page
-from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
+from fieldguide.terminal.arguments import (
+    AsJson,
+    Debug,
+    Device,
+    Embedder,
+    GuideFolder,
+    one_line_errors,
+)
 from fieldguide.terminal.console import say, say_json
 from fieldguide.terminal.reporter import Reporter
 
@@ -166,13 +173,7 @@ def build(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="How many cores work; -1 is all.")] = -1,
-    device: Annotated[
-        str,
-        typer.Option(
-            help="Where the network runs: 'cpu', 'cuda' (a graphics processor; needs the extra "
-            "gpu), or 'auto'."
-        ),
-    ] = "cpu",
+    device: Device = "cpu",
     scheduler: Annotated[
         str | None,
         typer.Option(

@@ -8,7 +8,14 @@ import typer
 
 from fieldguide._jit import light_loops_plain
 from fieldguide.errors import FieldguideError
-from fieldguide.terminal.arguments import AsJson, Debug, Embedder, GuideFolder, one_line_errors
+from fieldguide.terminal.arguments import (
+    AsJson,
+    Debug,
+    Device,
+    Embedder,
+    GuideFolder,
+    one_line_errors,
+)
 from fieldguide.terminal.console import complain, say, say_json
 from fieldguide.terminal.reporter import Reporter
 from fieldguide.terminal.targets import check_target
@@ -37,7 +44,8 @@ def identify(
         ),
     ] = None,
     embedder: Embedder = None,
-    jobs: Annotated[int, typer.Option(help="Threads with --csv; -1 is all cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="How many cores work with --csv; -1 is all.")] = -1,
+    device: Device = "cpu",
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -60,6 +68,7 @@ def identify(
     opened = Guide.open(guide)
     if embedder:
         opened.use_embedder(embedder)
+    opened.use_device(device)
     shots = list_shots(images)
     if csv is not None:
         _write_table(opened, shots, csv, jobs)

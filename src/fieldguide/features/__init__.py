@@ -22,7 +22,7 @@ from fieldguide.features.looks import (
     sum_shares,
 )
 from fieldguide.features.named_colours import measure_named
-from fieldguide.features.neighbours import find_close, find_largest, reduce_rows
+from fieldguide.features.neighbours import Reduction, find_close, find_largest, reduce_rows
 from fieldguide.features.network import Network, Outputs
 from fieldguide.features.own_words import stem_word
 from fieldguide.features.stack import FeatureStack
@@ -78,6 +78,7 @@ __all__ = [
     "Looks",
     "Network",
     "Outputs",
+    "Reduction",
     "SeenSubject",
     "SpatialHOG",
     "Subject",

@@ -8,6 +8,8 @@ n √n. What is found is nearly always the nearest; docs/scale.md has how often.
 Rows have length one, and the nearest have the largest product.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fieldguide._parallel import map_in_order, one_blas_thread
@@ -26,10 +28,56 @@ _BLOCK = 8192  # rows that are looked for at a time
 _CHUNK = 1024  # rows whose products are in memory at a time
 
 
+class Reduction(NamedTuple):
+    """Rows in the directions that vary most.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1], [1, 1], [5, 1]])
+    >>> Reduction.fit(X).apply(X)[:, 0].tolist()
+    [-1.0, -1.0, 1.0]
+    """
+
+    centre: np.ndarray  # (d,) float32
+    directions: np.ndarray  # (d, at most N_DIRECTIONS) float32
+
+    @classmethod
+    def fit(cls, X: np.ndarray) -> "Reduction":
+        """Return the directions of about a thousand of the rows, evenly drawn.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        """
+        sample = np.asarray(X[:: -(-len(X) // _N_SAMPLE)], dtype=np.float32)
+        centre, axes = find_components(sample, N_DIRECTIONS)
+        return cls(centre.astype(np.float32), np.ascontiguousarray(axes.T))
+
+    def apply(self, X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
+        """Return rows of length 1 in these directions, (n, at most N_DIRECTIONS).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        n_jobs : int, optional
+            Threads; the answer does not depend on it.
+        """
+        rows = np.empty((len(X), self.directions.shape[1]), dtype=np.float32)
+
+        def reduce_part(start: int) -> None:
+            part = np.asarray(X[start : start + _CHUNK], dtype=np.float32) - self.centre
+            reduced = part @ self.directions
+            length = np.linalg.norm(reduced, axis=1, keepdims=True)
+            rows[start : start + _CHUNK] = reduced / np.maximum(length, 1e-9)
+
+        with one_blas_thread():  # another number of threads may sum in another order
+            for _ in map_in_order(reduce_part, range(0, len(X), _CHUNK), n_jobs=n_jobs):
+                pass
+        return rows
+
+
 def reduce_rows(X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
     """Return rows of length 1 in the directions that vary most, (n, at most N_DIRECTIONS).
-
-    The directions are those of about a thousand rows, evenly drawn.
 
     Parameters
     ----------
@@ -42,22 +90,7 @@ def reduce_rows(X: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
     >>> reduce_rows(np.array([[0.0, 1], [1, 1], [5, 1]]))[:, 0].tolist()
     [-1.0, -1.0, 1.0]
     """
-    n = len(X)
-    sample = np.asarray(X[:: -(-n // _N_SAMPLE)], dtype=np.float32)
-    centre, axes = find_components(sample, N_DIRECTIONS)
-    directions = np.ascontiguousarray(axes.T)
-    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
-
-    def reduce_part(start: int) -> None:
-        part = np.asarray(X[start : start + _CHUNK], dtype=np.float32) - centre.astype(np.float32)
-        reduced = part @ directions
-        length = np.linalg.norm(reduced, axis=1, keepdims=True)
-        rows[start : start + _CHUNK] = reduced / np.maximum(length, 1e-9)
-
-    with one_blas_thread():  # another number of threads may sum in another order
-        for _ in map_in_order(reduce_part, range(0, n, _CHUNK), n_jobs=n_jobs):
-            pass
-    return rows
+    return Reduction.fit(X).apply(X, n_jobs=n_jobs)
 
 
 def find_close(

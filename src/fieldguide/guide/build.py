@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fieldguide._check import check_choice
+from fieldguide._check import check_choice, check_jobs
 from fieldguide._cluster import open_cluster
 from fieldguide._parallel import sending_to
 from fieldguide.collection import Collection
@@ -67,6 +67,7 @@ def check_settings(settings: Settings) -> None:
     """Refuse settings that no guide can be built with."""
     check_key(settings)
     check_choice("a guide", "tree", settings.tree, TREES)
+    check_jobs("a guide", settings.n_jobs)
     if settings.features != AUTO:
         split_parts(settings.features)
 

@@ -16,6 +16,7 @@ from fieldguide.guide import (
     found_kinds,
     key,
     movement,
+    nearest,
     register,
     rows,
     specimens,
@@ -46,7 +47,7 @@ class OptionalChapter(Chapter, Protocol):
 
 def list_chapters() -> Sequence[Chapter]:
     """Return all chapters in the order in which they are built."""
-    first = (specimens, rows, annotation, words, trees, found_kinds, key, register)
+    first = (specimens, rows, nearest, annotation, words, trees, found_kinds, key, register)
     return [*first, visual_words, movement, *map(load_chapter, OPTIONAL)]
 
 

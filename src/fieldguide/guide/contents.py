@@ -29,7 +29,6 @@ from fieldguide.guide.movement import Movements, read_movements
 from fieldguide.guide.naming import display_name
 from fieldguide.guide.originals import Original, find_original, read_original
 from fieldguide.guide.pairs import KindPair, compare_kinds
-from fieldguide.guide.summaries import find_nearest
 from fieldguide.guide.teaching import TaughtWord
 from fieldguide.guide.telling import tell_growth, tell_summary, tell_verdict
 from fieldguide.guide.validation import UnsoundError
@@ -456,7 +455,6 @@ class GuideContents:
         ids = np.array([int(i) for i in ids], dtype=np.int64)
         excluded = self.overlay.excluded
         among = np.setdiff1d(np.arange(self.n_specimens), [*excluded]) if excluded else None
-        n = max(min(n, self.n_shown - 1), 0)
-        return find_nearest(self._models.rows, ids, n, among)
+        return self._models.nearest.find(self._models.rows[ids], n, own=ids, among=among)
 
     # -- asking about new images ----------------------------------------------------------

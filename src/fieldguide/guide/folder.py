@@ -6,13 +6,14 @@
     editions/N/             what one build computed; the one that guide.json names is the guide
         contents.json       the names of its files
         catalogue.sqlite    specimens, attributes, branches, kinds, files that were skipped
-        features/*.npy      embedding, logits, properties, attributes, rows: a row per specimen
+        features/*.npy      embedding, logits, properties, attributes, rows, …: a row per specimen
         models/             key.safetensors + key.json, words.json, stack.safetensors + stack.json,
                             annotation.safetensors + annotation.json, visual_words.json,
                             vocabulary.safetensors + vocabulary.json,
                             owner.safetensors + owner.json, of an attention tree
                             key_plan.safetensors + key_plan.json,
                             familiarity.safetensors + familiarity.json,
+                            of a large collection nearest.safetensors + nearest.json,
                             marks.safetensors + marks.json, places.safetensors + places.json
     pictures/               thumbnails, named by the digest of the image; marks/, words/
     build.journal           while a build is under way

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fieldguide._display import make_card
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
-from fieldguide.features.network import Embedder, list_embedders
+from fieldguide.features.network import Embedder, Network, list_embedders
 from fieldguide.guide.adding import add_to_guide
 from fieldguide.guide.answer import Answer
 from fieldguide.guide.answering import answer_sighting
@@ -345,6 +345,25 @@ class Guide(GuideContents):
     def use_embedder(self, embedder: Embedder) -> None:
         """Say where the ONNX file is that the guide was built with; or files, in their order."""
         self._models.use_embedder(embedder)
+
+    @property
+    def network(self) -> Network:
+        """The network that new images are shown to, opened when it is first needed."""
+        return self._models.network
+
+    @property
+    def embedder(self) -> tuple[str, ...]:
+        """The ONNX files of the network; none for the built-in one."""
+        return self._models.embedder
+
+    @property
+    def device(self) -> str:
+        """Where the network runs: "cpu", "cuda" or "auto"."""
+        return self._models.device
+
+    def use_device(self, device: str) -> None:
+        """Say where the network runs from now on: "cpu", "cuda" or "auto", as of :meth:`build`."""
+        self._models.use_device(device)
 
     def locate(self, images: Iterable[Any], kind: str | None = None) -> "list[Located | None]":
         """Say where in new images the key's decision for a kind comes from.

@@ -4,12 +4,23 @@ import os
 import threading
 from dataclasses import dataclass
 
+from joblib import effective_n_jobs
+
 from fieldguide._cluster import name_worker
+from fieldguide._device import count_shares
+from fieldguide._processes import Processes
 from fieldguide.errors import ClusterError, EmbedderError
 from fieldguide.features.network import BUILTIN, Network, open_network
 
+_BYTES_ON_DEVICE = 4 * 2**30  # of a graphics processor's memory, for each process
 _open: dict["Lens", Network] = {}  # in a worker: its threads share them
 _lock = threading.Lock()
+
+
+def measuring_processes(network: Network, n_jobs: int | None) -> Processes:
+    """Return as many processes as may measure, each with the network open."""
+    n, on_device = int(effective_n_jobs(n_jobs)), network.n_at_once > 1
+    return Processes(min(n, count_shares(_BYTES_ON_DEVICE)) if on_device else n)
 
 
 @dataclass(frozen=True)

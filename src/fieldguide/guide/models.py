@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fieldguide._check import check_choice
+from fieldguide._device import DEVICES
 from fieldguide.chapters import OPTIONAL
 from fieldguide.errors import GuideError
 from fieldguide.features import MAP_SIZE, FeatureStack, TextVocabulary, WordModel
@@ -23,6 +25,7 @@ from fieldguide.guide.chapters import load_chapter
 from fieldguide.guide.edits.hand import Lesson
 from fieldguide.guide.familiarity import Familiarity
 from fieldguide.guide.key import open_familiarity, open_key
+from fieldguide.guide.nearest import Nearest, open_nearest
 from fieldguide.guide.row_measuring import SAID
 from fieldguide.guide.rows import count_columns, open_rows, open_stack
 from fieldguide.guide.teaching import TaughtWord, learn_word
@@ -49,6 +52,7 @@ class Models:
         self._about = about
         self._kinds = kinds
         self._embedder: tuple[str, ...] = ()
+        self.device = "cpu"
         self._parts: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
         self.lessons: Mapping[str, Lesson] = {}  # by the words that they teach, as they are built
@@ -67,9 +71,15 @@ class Models:
         self.__dict__.pop("network", None)
         self._kept.clear()
 
+    def use_device(self, device: str) -> None:
+        """Say where the network runs: "cpu", "cuda" or "auto"."""
+        check_choice("Guide", "device", device, DEVICES)
+        self.device = device
+        self.__dict__.pop("network", None)
+
     def share_network(self, other: "Models") -> None:
         """Take the network that another edition of the guide has opened, if it is the same one."""
-        self._embedder = other._embedder
+        self._embedder, self.device = other._embedder, other.device
         if "network" in other.__dict__ and other._about["embedder"] == self._about["embedder"]:
             self.network = other.network
 
@@ -84,7 +94,7 @@ class Models:
                     f"This guide was built with the network {own!r}; give its file with --embedder."
                 )
             self._embedder = names
-        network = open_network(self._embedder)
+        network = open_network(self._embedder, device=self.device)
         if network.name != self._about["embedder"]:
             raise GuideError(
                 f"This guide was built with {self._about['embedder']} and the network given is "
@@ -101,6 +111,11 @@ class Models:
     def rows(self) -> np.ndarray:
         """What specimens are compared by, (n_specimens, n_columns) of length 1."""
         return open_rows(self._folder, self._about)
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """What finds the specimens that look most like a picture."""
+        return open_nearest(self._folder, self.rows)
 
     @cached_property
     def subjects(self) -> np.ndarray:

@@ -89,13 +89,13 @@ class _Careful:
 
 def find_workers(work: Workspace, n_images: int) -> Cluster | Processes | None:
     """Return who is given so many images: a cluster, processes, or None for our own threads."""
-    return find_processes(work, n_images) if work.cluster is None else work.cluster
+    return find_processes(work.processes, n_images) if work.cluster is None else work.cluster
 
 
-def find_processes(work: Workspace, n_images: int) -> Processes | None:
-    """Return the processes that are given so many images; None where threads are as quick."""
-    is_worth = work.processes.n >= _LEAST_PROCESSES and n_images >= _WORTH * work.processes.n
-    return work.processes if is_worth else None
+def find_processes(processes: Processes, n_images: int) -> Processes | None:
+    """Return the processes if they are given so many images; None where threads are as quick."""
+    is_worth = processes.n >= _LEAST_PROCESSES and n_images >= _WORTH * processes.n
+    return processes if is_worth else None
 
 
 def measure_elsewhere(

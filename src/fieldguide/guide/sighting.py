@@ -5,8 +5,9 @@ subject is and what decides is shown on the frame that tells most.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,6 @@ from fieldguide.features import (
     SeenSubject,
     Subject,
     WordModel,
-    find_largest,
     map_subject,
     pool_logarithms,
     pool_outputs,
@@ -169,8 +169,7 @@ class Sighting:
     @cached_property
     def nearest(self) -> np.ndarray:
         """The specimens that look most like it, nearest first."""
-        known = self.models.rows
-        nearest: np.ndarray = find_largest(self.row @ known.T, min(N_NEIGHBOURS, len(known)))[0]
+        nearest: np.ndarray = self.models.nearest.find(self.row, N_NEIGHBOURS)[0]
         return nearest
 
     @cached_property
@@ -246,6 +245,28 @@ class Sighting:
         probability = key.predict_proba(self.row)[0]
         order = np.argsort(-probability, kind="stable")
         return tuple(NamedKind(str(key.classes_[k]), float(probability[k])) for k in order)
+
+
+def look_together(sightings: Sequence[Sighting]) -> None:
+    """Show pictures to the network as many at once as it is best shown, before more is asked.
+
+    Each sighting keeps what is said of it. On the processor one picture at a time is as quick, and
+    nothing is done.
+    """
+    if not sightings or sightings[0].models.network.n_at_once == 1:
+        return
+    models = sightings[0].models
+    network, still = models.network, [each for each in sightings if each.picture.clip is None]
+    for start in range(0, len(still), network.n_at_once):
+        some = still[start : start + network.n_at_once]
+        outputs = network.see([each.image for each in some], cells=network.stride_px is not None)
+        for each, own in zip(some, outputs.split(), strict=True):
+            each._seen["whole"] = own
+    if models.stack is not None:
+        frames = [image for each in sightings for image in each.picture.images]
+        looks = iter(models.stack.look_closer_all(frames, network))
+        for each in sightings:
+            each._looks = list(islice(looks, len(each.picture.images)))
 
 
 def describe_subject(subject: Subject) -> FoundSubject:

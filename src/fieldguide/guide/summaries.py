@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldguide.features import find_largest
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.views import Branch, Kind, Word
 
@@ -20,7 +19,6 @@ N_LOOK_ALIKES = 4
 N_WORDS = 8
 _MIN_WORD_SHARE = 0.4
 _MIN_WORD_RISE = 0.15
-_BLOCK = 512
 _REPETITION = 0.5  # how much likeness to an exemplar already chosen counts against the next
 
 
@@ -54,21 +52,6 @@ def list_children(parent: np.ndarray) -> list[list[int]]:
     for node in range(1, len(parent)):
         children[parent[node]].append(node)
     return children
-
-
-def find_nearest(
-    X: np.ndarray, ids: np.ndarray, n: int, among: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the ``n`` of ``among``, or of all, nearest to each of ``ids``, itself not one."""
-    found = np.empty((len(ids), n), dtype=np.int64)
-    others = X.T if among is None else X[among].T
-    among = np.arange(len(X)) if among is None else among
-    for start in range(0, len(ids), _BLOCK):
-        part = ids[start : start + _BLOCK]
-        likeness = X[part] @ others
-        likeness[part[:, None] == among] = -np.inf
-        found[start : start + _BLOCK] = among[find_largest(likeness, n)]
-    return found
 
 
 def choose_exemplars(X: np.ndarray, ids: np.ndarray, n: int = N_EXEMPLARS) -> tuple[int, ...]:

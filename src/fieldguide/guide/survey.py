@@ -9,23 +9,29 @@ rows go.
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fieldguide._check import check_jobs
 from fieldguide._csv import write_table
 from fieldguide._files import encode_json, read_regular, write_bytes
 from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection, read_picture_or_clip
-from fieldguide.errors import CollectionError, FieldguideError, UnreadableImageError
+from fieldguide.errors import CollectionError, FieldguideError, GuideError, UnreadableImageError
 from fieldguide.guide.answer import N_DIGITS
 from fieldguide.guide.answering import find_group, place_row
+from fieldguide.guide.lens import measuring_processes
 from fieldguide.guide.measure import LARGE_PX
+from fieldguide.guide.shards import find_processes
+from fieldguide.guide.sighting import Sighting, look_together
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide
 
-_BATCH = 4  # pictures that one thread takes at a time
+_BATCH = 4  # pictures that are named at a time, or as many as a device is shown at once
 _MADE_BY = "fieldguide identify --csv"
 
 
@@ -94,10 +100,11 @@ def survey(
         From :func:`list_shots`.
     target : Path
     n_jobs : int, optional
-        Threads; -1 is all cores. The table does not depend on it.
+        How many cores work; -1 is all. The table does not depend on it.
     progress : callable, optional
         Called with (what is being done, how many are done, how many there are).
     """
+    check_jobs("a survey", n_jobs)
     report = progress or (lambda *_: None)
     kept = _Kept(target.with_name(f"{target.name}.part"), _fingerprint(guide))
     rows = kept.read(shots)
@@ -105,8 +112,8 @@ def survey(
     report("naming pictures", len(rows), len(shots))
     with open(kept.path, "ab") as file:
         for batch in _name_all(guide, todo, n_jobs):
-            rows |= {row.file: row for _, row, _ in batch}
-            lasting = [(shot.stamp, row) for shot, row, is_passing in batch if not is_passing]
+            rows |= {each.said.file: each.said for each in batch}
+            lasting = [(each.shot.stamp, each.said) for each in batch if not each.is_passing]
             file.write(b"".join(_line(*each) for each in lasting))
             file.flush()
             report("naming pictures", len(rows), len(shots))
@@ -116,27 +123,79 @@ def survey(
     return table
 
 
-def _name_all(
-    guide: "Guide", shots: Sequence[Shot], n_jobs: int
-) -> Iterator[list[tuple[Shot, Named, bool]]]:
-    batches = [shots[i : i + _BATCH] for i in range(0, len(shots), _BATCH)]
+class _Row(NamedTuple):
+    """What is said of a picture, and whether that may be another thing the next time."""
 
-    def name_batch(batch: Sequence[Shot]) -> list[tuple[Shot, Named, bool]]:
-        return [(shot, *_name(guide, shot)) for shot in batch]
-
-    yield from map_in_order(name_batch, batches, n_jobs=n_jobs)
+    shot: Shot
+    said: Named
+    is_passing: bool = False
 
 
-def _name(guide: "Guide", shot: Shot) -> tuple[Named, bool]:
-    """Return the row of a picture, and whether its error may be gone the next time."""
-    if shot.error:
-        return Named(shot.file, error=shot.error), False
-    try:
-        sighting = guide.look(read_picture_or_clip(shot.file, at_least_px=LARGE_PX))
-    except UnreadableImageError as error:
-        return Named(shot.file, error=str(error)), error.passing
+def _name_all(guide: "Guide", shots: Sequence[Shot], n_jobs: int) -> Iterator[list[_Row]]:
+    if not shots:
+        return
+    network = guide.network
+    size = max(_BATCH, network.n_at_once)
+    batches = [shots[i : i + size] for i in range(0, len(shots), size)]
+    processes = find_processes(measuring_processes(network, n_jobs), len(shots))
+    if processes is None:
+        yield from map_in_order(lambda batch: _name(guide, batch), batches, n_jobs=n_jobs)
+        return
+    name = NameShots(guide.folder, guide.embedder, guide.device, _fingerprint(guide))
+    for _, named in processes.map_as_done(name, batches):
+        yield named
+
+
+@dataclass(frozen=True)
+class NameShots:
+    """Names pictures in a process that opens the guide by itself."""
+
+    folder: Path
+    embedder: tuple[str, ...]
+    device: str
+    fingerprint: str
+
+    def __call__(self, batch: Sequence[Shot]) -> list[_Row]:
+        """Do it."""
+        return _name(_open_same(self), batch)
+
+
+@cache
+def _open_same(asked: NameShots) -> "Guide":
+    from fieldguide.guide.guide import Guide
+
+    guide = Guide.open(asked.folder)
+    if _fingerprint(guide) != asked.fingerprint:
+        raise GuideError(
+            f"The guide {str(asked.folder)!r} was built again meanwhile; run the same command "
+            "again."
+        )
+    guide.use_embedder(asked.embedder)
+    guide.use_device(asked.device)
+    return guide
+
+
+def _name(guide: "Guide", batch: Sequence[Shot]) -> list[_Row]:
+    """Return the rows of some pictures."""
+    found: list[_Row | Sighting] = []
+    for shot in batch:
+        if shot.error:
+            found.append(_Row(shot, Named(shot.file, error=shot.error)))
+            continue
+        try:
+            found.append(guide.look(read_picture_or_clip(shot.file, at_least_px=LARGE_PX)))
+        except UnreadableImageError as error:
+            found.append(_Row(shot, Named(shot.file, error=str(error)), error.passing))
+    look_together([each for each in found if isinstance(each, Sighting)])
+    return [
+        each if isinstance(each, _Row) else _Row(shot, _describe(guide, shot, each))
+        for shot, each in zip(batch, found, strict=True)
+    ]
+
+
+def _describe(guide: "Guide", shot: Shot, sighting: Sighting) -> Named:
     kinds = sighting.kinds
-    row = Named(
+    return Named(
         shot.file,
         kinds[0].name if kinds else None,
         round(kinds[0].probability, N_DIGITS) if kinds else None,
@@ -146,7 +205,6 @@ def _name(guide: "Guide", shot: Shot) -> tuple[Named, bool]:
         sighting.picture.taken.date,
         guide.sentence(place_row(guide, sighting.nearest)),
     )
-    return row, False
 
 
 class _Kept:

@@ -7,10 +7,11 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.errors import GuideError
-from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel, find_close, reduce_rows
+from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel, find_close
 from fieldguide.guide import annotation, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
+from fieldguide.guide.nearest import reduce_specimens
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.teaching import learn_word
 from fieldguide.guide.workspace import Workspace
@@ -34,7 +35,8 @@ def build(work: Workspace) -> None:
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
     X = work.built[rows.NAME].X
-    near = find_near(X, WordModel.N_NEAR, n_jobs=work.n_jobs)
+    compared = X if len(X) <= _WHOLE else reduce_specimens(work)
+    near = find_close(compared, WordModel.N_NEAR, n_jobs=work.n_jobs)
     model = WordModel()
     logits, vocabulary, told = read_said(work), find_words(work), None
     if vocabulary is not None:
@@ -85,15 +87,6 @@ def read_said(work: Workspace) -> np.ndarray | None:
     if said is None:
         said = work.built[specimens.NAME].features.get("logits")
     return None if said is None else np.asarray(said)
-
-
-def find_near(X: np.ndarray, n_near: int, *, n_jobs: int | None = 1) -> np.ndarray:
-    """Return the nearest specimens of each, itself not among them, (n, min(n_near, n - 1)).
-
-    Of a large collection they are looked for in the directions that vary most.
-    """
-    rows_of = X if len(X) <= _WHOLE else reduce_rows(X, n_jobs=n_jobs)
-    return find_close(rows_of, n_near, n_jobs=n_jobs)
 
 
 def open_texts(edition: Path) -> TextVocabulary | None:

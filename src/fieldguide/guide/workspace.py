@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from joblib import effective_n_jobs
-
 from fieldguide._cluster import Cluster
-from fieldguide._device import count_shares
 from fieldguide._processes import Processes
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
@@ -19,11 +16,10 @@ from fieldguide.guide.editions import Draft
 from fieldguide.guide.edits.log import EditLog, Reading
 from fieldguide.guide.faults import explained_faults
 from fieldguide.guide.journal import Journal
-from fieldguide.guide.lens import Lens
+from fieldguide.guide.lens import Lens, measuring_processes
 
 MEASURE_VERSION = 2  # raise it when a measurement changes: old ones are then not used again
 
-_BYTES_ON_DEVICE = 4 * 2**30  # of a graphics processor's memory, for each process
 
 Progress = Callable[[str, int, int], None]
 
@@ -131,7 +127,7 @@ def open_workspace(
     progress("opening the network", 0, 1)
     network = open_network(settings.embedder, device=settings.device)
     measured = name_measuring(network.name, collection.max_pixels)
-    processes = Processes(_count_processes(settings, network))
+    processes = measuring_processes(network, settings.n_jobs)
     with explained_faults(out), Journal(out, measured) as journal:
         draft = Draft(out, journal)
         earlier = Earlier.open(out, measured)
@@ -151,10 +147,3 @@ def open_workspace(
         yield work
         earlier.close()
         draft.publish(work.info, work.pictures)
-
-
-def _count_processes(settings: Settings, network: Network) -> int:
-    """Return how many processes may measure, each with the network open."""
-    n = int(effective_n_jobs(settings.n_jobs))
-    on_device = network.n_at_once > 1
-    return min(n, count_shares(_BYTES_ON_DEVICE)) if on_device else n

@@ -25,6 +25,13 @@ Embedder = Annotated[
         show_default=False,
     ),
 ]
+Device = Annotated[
+    str,
+    typer.Option(
+        help="Where the network runs: 'cpu', 'cuda' (a graphics processor; needs the extra gpu), "
+        "or 'auto'."
+    ),
+]
 _ARGUMENT = re.compile(r"`(\w+)(?:=(\w+))?`")  # as errors of the library name an argument
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
@@ -102,9 +109,12 @@ def name_flags(sentence: str) -> str:
     '--key-cost goes with a tree; build it with --key relaxed.'
     """
     return _ARGUMENT.sub(
-        lambda found: " ".join(filter(None, (f"--{found[1].replace('_', '-')}", found[2]))),
-        sentence,
+        lambda found: " ".join(filter(None, (_name_flag(found[1]), found[2]))), sentence
     )
+
+
+def _name_flag(argument: str) -> str:
+    return "--jobs" if argument == "n_jobs" else f"--{argument.replace('_', '-')}"
 
 
 def open_console() -> tuple[Any, tuple[str, ...]]:

@@ -19,13 +19,14 @@ from fieldguide.chapters.check.labels import N_NEAR, Doubts, HeldOutAnswers, dou
 from fieldguide.chapters.check.records import CopiedSpecimen, Finding, ImageCopies, Report
 from fieldguide.chapters.check.small import WIDTH, Small, measure_picture, read_pictures
 from fieldguide.errors import FieldguideError
-from fieldguide.features import find_close, reduce_rows
+from fieldguide.features import find_close
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
-from fieldguide.guide import rows, specimens
+from fieldguide.guide import specimens
 from fieldguide.guide.key import Answers
 from fieldguide.guide.measure import SMALL_PX, picture_names
 from fieldguide.guide.models import Models
+from fieldguide.guide.nearest import reduce_specimens
 from fieldguide.guide.shards import find_processes
 from fieldguide.guide.sighting import Sighting
 from fieldguide.guide.specimens import Table
@@ -204,7 +205,7 @@ def _read_small(work: Workspace, table: Table) -> Small:
     read = read_pictures(
         *(work.draft.root, [addresses[i] for i in new]),
         n_jobs=work.n_jobs,
-        processes=find_processes(work, len(new)),
+        processes=find_processes(work.processes, len(new)),
     )
     if len(new) == len(addresses):
         return read
@@ -237,8 +238,7 @@ def _doubt(work: Workspace, label: np.ndarray, numbers: dict[str, int]) -> Doubt
     n = len(label)
     if len(numbers) < 2 or n < 3:
         return Doubts(np.zeros(n, np.float32), np.full(n, -1, dtype=np.int64))
-    X = reduce_rows(work.built[rows.NAME].X, n_jobs=work.n_jobs)
-    near = find_close(X, N_NEAR, n_jobs=work.n_jobs)
+    near = find_close(reduce_specimens(work), N_NEAR, n_jobs=work.n_jobs)
     said = _read_answers(work.built[key_chapter.NAME], label, numbers)
     return doubt_labels(label, said, near, len(numbers))
 

@@ -340,8 +340,26 @@ def picture_cells(image: Any, network: Network) -> np.ndarray:
 
 def cut_whole(image: Image.Image, network: Network) -> np.ndarray:
     """Return a whole picture as it is shown to the network for a map of it, uint8."""
-    size = network.fit_map(image.size, FINER)
+    size = fit_whole(image.size, network)
     return np.asarray(image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0))
+
+
+def fit_whole(size: tuple[int, int], network: Network) -> tuple[int, int]:
+    """Return the width and height in which a whole picture is shown to a network for a map of it.
+
+    Parameters
+    ----------
+    size : width, height
+        Of the picture.
+    network : Network
+        One with a map.
+
+    Examples
+    --------
+    >>> fit_whole((640, 480), Network())
+    (384, 288)
+    """
+    return network.fit_map(size, FINER)
 
 
 def find_closer_square(box: Box, size: tuple[int, int]) -> tuple[float, float, float]:

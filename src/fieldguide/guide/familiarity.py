@@ -36,8 +36,10 @@ N_NEAREST = 3
 ALARMS = 0.03  # share of the specimens that would be strangers to the others
 COPY = 0.985  # likeness from which on two pictures are copies
 LEAST = 20  # specimens, to say what is usual
+MOST_ASKED = 32_768  # specimens that say what is usual; of more, so many evenly drawn
 FOR_USUAL = 5  # specimens that what is usual in all kinds counts for, in each kind
 MOST_OF_KIND = 400  # specimens that a picture is compared with
+_BLOCK = 8192  # specimens whose rows are in memory at a time
 EMPTY, LEAST_EMPTY = 0.01, 100  # share of the specimens with less of a subject; how many it takes
 
 
@@ -115,18 +117,18 @@ def learn_familiarity(
     """
     if len(X) < LEAST or near.shape[1] < N_NEAREST:
         return None
-    # One column of the nearest at a time: all at once would be k times the rows.
-    columns = [np.einsum("ij,ij->i", X, X[column]) for column in near.T]
-    likeness = np.stack(columns, axis=1)
+    asked = np.arange(0, len(X), -(-len(X) // MOST_ASKED))
+    likeness = _measure_likeness(X, asked, near[asked])
     usual = np.where(likeness < COPY, likeness, -np.inf)
     has_others = np.isfinite(usual).sum(axis=1) >= N_NEAREST
     if has_others.sum() < LEAST:
         return None
     nearest = np.where(has_others, measure_nearest(usual), np.nan)
     members = {kind: _choose_some(ids) for kind, ids in group_kinds(kinds).items()}
-    of_kind = _find_usual(X, kinds, members)
-    own = _compare_with_kinds(X, answers, members)
-    both = nearest + own - [of_kind.get(answer or "", np.nan) for answer in answers]
+    of_kind = _find_usual(X, asked, [kinds[i] for i in asked.tolist()], members)
+    said = [answers[i] for i in asked.tolist()]
+    own = _compare_with_kinds(X, asked, said, members)
+    both = nearest + own - [of_kind.get(answer or "", np.nan) for answer in said]
     if np.isfinite(both).sum() < LEAST:
         return Familiarity(float(np.nanquantile(nearest, ALARMS)), {}, {})
     return Familiarity(float(np.nanquantile(both, ALARMS)), members, of_kind)
@@ -145,33 +147,55 @@ def _choose_some(ids: Sequence[int]) -> np.ndarray:
     return np.array(ids[::step], dtype=np.int32)
 
 
+def _measure_likeness(X: np.ndarray, asked: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Return how like some specimens are to those that are nearest to them, (len(asked), k)."""
+    found = np.empty(near.shape)
+    for start in range(0, len(asked), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        rows = X[asked[part]]
+        for j, column in enumerate(near[part].T):  # all at once would be k times the rows
+            found[part, j] = np.einsum("ij,ij->i", rows, X[column])
+    return found
+
+
 def _find_usual(
-    X: np.ndarray, kinds: Sequence[str | None], members: Mapping[str, np.ndarray]
+    X: np.ndarray,
+    asked: np.ndarray,
+    kinds: Sequence[str | None],
+    members: Mapping[str, np.ndarray],
 ) -> dict[str, float]:
-    """Return the mean likeness of each kind's specimens to their nearest, drawn to that of all."""
-    own = _compare_with_kinds(X, kinds, members)
+    """Return the mean likeness of each kind's specimens to their nearest, drawn to that of all.
+
+    Of the specimens that are ``asked``, of these ``kinds``.
+    """
+    own = _compare_with_kinds(X, asked, kinds, members)
     if not np.isfinite(own).any():
         return {}
     middle = float(np.nanmean(own))
-    usual = {}
-    for kind, ids in group_kinds(kinds).items():
-        some = own[ids][np.isfinite(own[ids])]
+    grouped, usual = group_kinds(kinds), {}
+    for kind in members:
+        some = own[np.array(grouped.get(kind, ()), dtype=np.int64)]
+        some = some[np.isfinite(some)]
         usual[kind] = float((some.sum() + FOR_USUAL * middle) / (len(some) + FOR_USUAL))
     return usual
 
 
 def _compare_with_kinds(
-    X: np.ndarray, kinds: Sequence[str | None], members: Mapping[str, np.ndarray]
+    X: np.ndarray,
+    asked: np.ndarray,
+    kinds: Sequence[str | None],
+    members: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return how like the nearest of a kind each specimen is, itself and its copies left out.
+    """Return how like the nearest of a kind some specimens are, themselves and copies left out.
 
-    ``kinds`` says which kind that is of each specimen; NaN where there is none to compare with.
+    ``kinds`` says which kind that is of each that is ``asked``; NaN where there is none to compare
+    with.
     """
-    found = np.full(len(X), np.nan)
+    found = np.full(len(asked), np.nan)
     # Another number of threads may sum in another order.
     with one_blas_thread():
-        for kind, ids in group_kinds(kinds).items():
+        for kind, places in group_kinds(kinds).items():
             if kind in members:
-                likeness = X[ids] @ X[members[kind]].T
-                found[ids] = measure_nearest(np.where(likeness < COPY, likeness, -np.inf))
+                likeness = X[asked[places]] @ X[members[kind]].T
+                found[places] = measure_nearest(np.where(likeness < COPY, likeness, -np.inf))
     return found

@@ -22,6 +22,7 @@ from fieldguide.features import (
     SURROUNDING_NAMES,
     FeatureStack,
     Looks,
+    fit_whole,
     map_subject,
     pool_logarithms,
     pool_rows,
@@ -64,6 +65,9 @@ def measure_rows(
         if name_entry(table.records[i]) not in done
         and any(earlier.feature(name, name_entry(table.records[i])) is None for name in needed)
     ]
+    if work.network.n_at_once > 1:  # pictures of one shape go to a device together
+        records = table.records
+        todo.sort(key=lambda i: fit_whole((records[i].width, records[i].height), work.network))
     n, n_done = len(ids), len(ids) - len(todo)
     size = max(BATCH_SIZE, work.network.n_at_once)
     batches = [todo[i : i + size] for i in range(0, len(todo), size)]

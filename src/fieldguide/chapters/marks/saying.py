@@ -31,7 +31,7 @@ from fieldguide.features.vocabulary import find_above, load_vocabulary
 
 N_SAID = 4
 C = 1.0  # of the selection
-MOST_ROWS = 400  # of others
+MOST_ROWS = 400  # of the kind, and of others
 # A colour in the light and in the shade.
 SHADES = ({"brown", "orange"}, {"black", "grey"}, {"grey", "white"})
 _WITH, _MOSTLY = "with ", "mostly "
@@ -86,13 +86,14 @@ def count_enough(
 ) -> int:
     """Return how many of the marks that are said are enough for a linear rule.
 
-    ``own`` and ``other`` are rows of ``shows``; of the others a sample is looked at.
+    ``own`` and ``other`` are rows of ``shows``; of very many a sample is looked at.
     """
     from fieldguide.select import AdditiveKernelSelector
 
     if len(said) < 2:
         return len(said)
     other = np.random.default_rng(seed).permutation(other)[:MOST_ROWS]
+    own = own[:: -(-len(own) // MOST_ROWS)]
     rows = np.concatenate([own, other])
     X = shows[rows][:, [each.column for each in said]].astype(np.float64)
     with warnings.catch_warnings():

@@ -36,10 +36,10 @@ def contents(guide: Path) -> dict:
     return found
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file below a folder."""
+def everything(folder: Path, but: str = "") -> dict[str, bytes]:
+    """The bytes of every file below a folder but those of a name."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != but
     }

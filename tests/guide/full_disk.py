@@ -25,10 +25,10 @@ SIZE = 96 * 2**20
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
+def small_disk(place: Path, size: int = SIZE) -> Iterator[Path]:
     """Mount a small disk; OSError where that is not allowed."""
     place.mkdir(exist_ok=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         raise OSError("a small disk can be mounted by root alone")
     try:

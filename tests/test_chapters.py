@@ -30,7 +30,7 @@ TESTS = (
 def delete_chapter(name: str, target: Path) -> None:
     """Copy the project without one chapter."""
     for folder in FOLDERS:
-        ignore = shutil.ignore_patterns("*.pyc", "test_chapters.py")
+        ignore = shutil.ignore_patterns("test_chapters.py")
         shutil.copytree(ROOT / folder, target / folder, ignore=ignore)
     for file in (path for pattern in FILES for path in ROOT.glob(pattern)):
         shutil.copy(file, target)

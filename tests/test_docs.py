@@ -93,6 +93,13 @@ def test_there_are_commands_in_the_pages():
     assert sum(words[0] == "fieldguide" for words in list_shell_lines()) >= 3
 
 
+@functools.cache
+def read_help(command: str) -> str:
+    result = CliRunner().invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    return result.output
+
+
 @pytest.mark.parametrize("words", list_shell_lines(), ids=" ".join)
 def test_the_commands_of_the_pages_are_commands(words):
     if words[0] == "make":
@@ -101,10 +108,9 @@ def test_the_commands_of_the_pages_are_commands(words):
         was_one = f"\n## `fieldguide {words[1]}`\n" in CLI.read_text(encoding="utf-8")
         if was_one and words[1] not in list_commands():
             skip_without_chapters()
-        result = CliRunner().invoke(app, [words[1], "--help"])
-        assert result.exit_code == 0
+        told = read_help(words[1])
         for option in (w for w in words if w.startswith("--")):
-            assert option in result.output
+            assert option in told
 
 
 def test_the_command_line_reference_is_current(monkeypatch):

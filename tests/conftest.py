@@ -1,6 +1,7 @@
 """Fixtures that every test may use: a seed, small drawn images, one small guide, no network."""
 
 import fcntl
+import gc
 import socket
 
 import numpy as np
@@ -26,7 +27,6 @@ from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages s
     keyed_guide,
     make_stand_in,
     plain_guide,
-    specimens,
 )
 
 # The same examples each time, so that a run says something about the change that it tests;
@@ -53,6 +53,13 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+
+
+def pytest_collection_finish():
+    """Leave what all tests share out of the search for garbage: modules, and the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +104,10 @@ def blobs():
 
 @pytest.fixture(scope="session")
 def build_once(request, tmp_path_factory):
-    """Build a guide that no test changes, once for all workers of a run."""
+    """Build a guide that no test changes, once for all workers of a run.
+
+    A function in place of the collection makes it, if it is needed.
+    """
     folder = tmp_path_factory.getbasetemp()
     if hasattr(request.config, "workerinput"):  # that of a worker lies in the one of the run
         folder = folder.parent
@@ -108,7 +118,8 @@ def build_once(request, tmp_path_factory):
         with open(out.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (out / "guide.json").exists():
-                Guide.build(collection, out, **settings)
+                images = collection() if callable(collection) else collection
+                Guide.build(images, out, **settings)
                 out.with_suffix(".settings").write_text(repr(settings))
         assert out.with_suffix(".settings").read_text() == repr(settings), f"two guides {name!r}"
         return Guide.open(out)

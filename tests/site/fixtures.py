@@ -3,7 +3,7 @@
 import io
 import itertools
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -427,10 +427,8 @@ def empty_guide(make_stand_in):
     return make_stand_in([], unreadable=[Unreadable("notes.txt", "it is not an image")])
 
 
-@pytest.fixture(scope="session")
-def specimens(request):
-    """A small collection with kinds and attributes: more than a page of them have eyes."""
-    n_per_kind = 2 if request.config.getoption("--few") else 9
+def draw_specimens(n_per_kind):
+    """A small collection with kinds and attributes: of nine, more than a page have eyes."""
     drawn = load_specimens(n_per_kind=n_per_kind, size_px=96)
     chosen = [i for i, k in enumerate(drawn.target) if k % 4 == 0]
     return Collection.from_arrays(
@@ -443,20 +441,26 @@ def specimens(request):
 
 
 @pytest.fixture(scope="session")
-def guide(specimens, build_once):
+def guide(request, build_once):
     """A small guide with a flat key, else built as any other."""
-    return build_once("drawn", specimens, features="looks", key="ova")
+    n_per_kind = 2 if request.config.getoption("--few") else 9
+    draw = partial(draw_specimens, n_per_kind)
+    return build_once("drawn", draw, features="looks", key="ova")
+
+
+def draw_first_kinds():
+    """Three specimens of each of seven kinds."""
+    drawn = load_specimens(n_per_kind=3, size_px=64)
+    kinds = [drawn.target_names[k] for k in drawn.target]
+    chosen = [i for i, kind in enumerate(kinds) if kind in drawn.target_names[:7]]
+    return Collection.from_arrays(
+        [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
+    )
 
 
 @pytest.fixture(scope="session")
 def keyed_guide(build_once):
     """A small guide whose key has a graph."""
-    drawn = load_specimens(n_per_kind=3, size_px=64)
-    kinds = [drawn.target_names[k] for k in drawn.target]
-    chosen = [i for i, kind in enumerate(kinds) if kind in drawn.target_names[:7]]
-    collection = Collection.from_arrays(
-        [drawn.images[i] for i in chosen], [kinds[i] for i in chosen], name="drawn specimens"
-    )
     return build_once(
-        "keyed", collection, key="relaxed", features="color", marks=False, places=False
+        "keyed", draw_first_kinds, key="relaxed", features="color", marks=False, places=False
     )

@@ -9,6 +9,7 @@ none before; the same build must then end in the same bytes as one that nobody k
 number of operations of each form, and what was found after the deaths.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -42,6 +43,7 @@ def build(collection: Collection, out: Path, options: dict) -> None:
 
 def run_in_child(action) -> int:
     """Return the status of a child process that ran ``action``: 0, or minus a signal."""
+    gc.freeze()  # a search for garbage in the child would copy all that it shares with us
     child = os.fork()
     if child == 0:
         status = 1

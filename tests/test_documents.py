@@ -113,6 +113,12 @@ def test_the_page_says_what_was_found(tmp_path, monkeypatch):
     assert figures.count("\n## ") == 3
 
 
+def test_figures_in_brackets_stay_together():
+    because = "a (5; 6) 1.0; b 2.0 (document: 0.3; twice as much); not so: b"
+    parts = ["a (5; 6) 1.0", "b 2.0", "the document: 0.3; twice as much", "not so: b"]
+    assert bench.list_figures(because) == parts
+
+
 def test_the_pages_are_those_of_the_verdicts():
     page = bench.VERDICTS.parents[2] / "docs" / "documents.md"
     assert page.read_text(encoding="utf-8") == bench.page_of_documents(), "run 'make pages'"

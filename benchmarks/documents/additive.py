@@ -65,7 +65,7 @@ def judge_regions(results: Mapping[str, dict[str, Any]]) -> Verdict:
             " and ".join(word_interval(values_of(own, method, f"box {x}")) for x in (0.4, 0.5))
             for method in methods.values()
         )
-        each = "; ".join(f"{name} {shown}" for name, shown in zip(methods, figures, strict=True))
+        each = ", ".join(f"{name} {shown}" for name, shown in zip(methods, figures, strict=True))
         told.append(f"{source}: {each}")
     apart = {
         name: np.subtract(*(values_of(cells, m, "box 0.4") for m in (OURS, method))).tolist()

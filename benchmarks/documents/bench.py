@@ -7,6 +7,7 @@ a full run is kept in ``verdicts.json`` here; ``make pages`` makes ``docs/docume
 """
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -135,9 +136,24 @@ def page_of_figures() -> str:
             if (verdict := verdicts.get(item.name)) is not None:
                 lines = [f"## {item.name}", "", f"*{title}.* {item.shows}", ""]
                 lines += [f"The claim **{_AS_A_SENTENCE[verdict.said]}** ([tables]({item.page}))."]
-                lines += ["", *(f"- {each}" for each in verdict.because.split("; "))]
+                lines += ["", *(f"- {each}" for each in list_figures(verdict.because))]
                 parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def list_figures(because: str) -> list[str]:
+    """Return the parts of what decided; what the document has is a part of its own.
+
+    Examples
+    --------
+    >>> list_figures("one 0.4; two 0.6 (document: 0.3; twice as much); not so: two")
+    ['one 0.4', 'two 0.6', 'the document: 0.3; twice as much', 'not so: two']
+    """
+    found = []
+    for part in re.split(r"; (?![^()]*\))", because):  # not inside brackets
+        figure, _, document = part.partition(" (document: ")
+        found += [figure, f"the document: {document.removesuffix(')')}"][: 2 if document else 1]
+    return found
 
 
 def list_of(document: str) -> list[Item]:

@@ -408,7 +408,33 @@ def test_pictures_load_only_when_they_are_near(open_page, make_stand_in, tmp_pat
     assert listed.last.evaluate("image => image.complete") is False
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pictures_of_a_plate_stand_on_one_line(open_page, make_stand_in, tmp_path, width):
+    words = ("red", "a much longer word that takes a caption of three lines or more")
+    places = [("k", (words[i % 2],), (300, 200 + 40 * i), f"{i}.jpg") for i in range(7)]
+    site = export_site(make_stand_in(places), tmp_path / "site").parent
+    page = open_page(f"{site.as_uri()}/kind/k.html", viewport={"width": width, "height": 900})
+    ends = page.locator(".plate-small img").evaluate_all(
+        "images => images.map(image => Math.round(image.getBoundingClientRect().bottom))"
+    )
+    assert len(ends) == 6
+    assert len(set(ends)) == 2
+    assert page.locator(".plate figcaption").first.is_visible()
+
+
 # -- the key ------------------------------------------------------------------------------
+
+
+def test_a_couplet_without_words_prints_two_sides_of_one_width(open_page, keyed_site):
+    page = open_page(f"{keyed_site}/key.html", viewport={"width": 703, "height": 1032})
+    page.emulate_media(media="print")
+    first = page.locator(".couplet").first
+    first.locator(".couplet-head").evaluate(
+        "head => head.insertAdjacentHTML('afterend', '<p class=\\'couplet-note\\'>No words</p>')"
+    )
+    minus, plus = (side.bounding_box() for side in first.locator(".couplet-side").all())
+    assert minus["y"] == plus["y"]
+    assert abs(minus["width"] - plus["width"]) < 1
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])

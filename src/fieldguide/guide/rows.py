@@ -215,7 +215,8 @@ def _weigh_quarters(work: Workspace, stack: FeatureStack, kept: Kept) -> str:
     with one_blas_thread():
         weight = choose_weight(X, part, before, y, seed=work.seed)
     stack.set_params(quarters_weight=weight)
-    return f" What is where in a picture counts {weight:g} times as much as each other part."
+    times = "" if weight == 1 else f"{weight:g} times "
+    return f" What is where in a picture counts {times}as much as each other part."
 
 
 def _reweigh(row: np.ndarray, stack: FeatureStack, before: float) -> np.ndarray:

@@ -87,14 +87,14 @@ def word_r_hat(r_hat: float | None) -> str:
         return say("not known")
     if r_hat < 1.1:
         return say(
-            "yes: R-hat of the joint density is %(r_hat)s, and under %(limit)s is agreement",
+            "yes: R-hat of the joint density is %(r_hat)s, below %(limit)s",
             r_hat=grouped(r_hat, 2),
             limit=grouped(1.1, 1),
         )
     return say(
-        "no: R-hat of the joint density is %(r_hat)s, and agreement is under %(limit)s; another "
-        "seed gives a somewhat different tree",
-        r_hat=grouped(r_hat, 1),
+        "no: R-hat of the joint density is %(r_hat)s, not below %(limit)s; another seed gives a "
+        "somewhat different tree",
+        r_hat=grouped(r_hat, 2),
         limit=grouped(1.1, 1),
     )
 

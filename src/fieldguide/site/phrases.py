@@ -121,8 +121,8 @@ def word_truth(branch: Branch) -> str:
 def word_stability(stability: float) -> str:
     """Say how far chains of samples agree on a branch."""
     return say(
-        "Chains of samples agree on it to %(share)s: as much of it, and of what each of them puts "
-        "in its place, is the same.",
+        "Stability %(share)s: its mean overlap with the branch that is most like it in each chain "
+        "of samples.",
         share=percent(stability),
     )
 

@@ -78,7 +78,7 @@ def say_kind(said: Sequence[Mark], apart: Sequence[PairMarks]) -> str:
 def say_differences(found: PairDifferences, names: tuple[str, str]) -> str:
     """Say what sets two kinds apart."""
     sides = zip(names, (found.marks, found.other_marks), strict=True)
-    said = [f"{name}: {say_marks(marks[:N_PAIR])}." for name, marks in sides if marks]
+    said = [f"{_begin(name)}: {say_marks(marks[:N_PAIR])}." for name, marks in sides if marks]
     return " ".join(said) or say(NO_DIFFERENCE)
 
 

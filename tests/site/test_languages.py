@@ -33,6 +33,7 @@ from fieldguide.guide.telling import tell_verdict
 from fieldguide.guide.views import Specimen
 from fieldguide.site import create_app, export_site
 from fieldguide.site.addresses import AddressBook
+from fieldguide.site.english import is_english
 from fieldguide.site.making import word_others, word_tree, word_update
 from fieldguide.site.movement import show_movement
 from fieldguide.site.render import Renderer
@@ -142,6 +143,36 @@ def find_unmarked(page, data):
     return left
 
 
+class Foreign(HTMLParser):
+    """Every text of a page that stands in no element of its own language."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self._tags = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "link", "img", "input", "br", "image"):
+            self._tags.append(tag if "lang" not in dict(attributes) or tag == "html" else "(lang)")
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        if self._tags:
+            self._tags.pop()
+
+    def handle_data(self, data):
+        if not {"(lang)", "title", "script", "option"} & set(self._tags):
+            self.found.append(" ".join(data.split()).lower())
+
+
+def find_unmarked_english(page, guide):
+    """Return the words of the network and of the picture that a page does not say are English."""
+    english = {word.lower() for word in guide.sources if is_english(guide, word)}
+    return sorted(english.intersection(Foreign(page).found))
+
+
 def drop_cut_names(text, data):
     """Return a text without names that a drawing cut short: "chestnut-heade…"."""
     while "…" in text:
@@ -201,6 +232,8 @@ def test_no_sentence_of_a_page_is_outside_the_catalogue(shape, live, marked, req
         address: left for address, page in pages.items() if (left := find_unmarked(page, data))
     }
     assert unmarked == {}
+    foreign = {a: left for a, page in pages.items() if (left := find_unmarked_english(page, guide))}
+    assert foreign == {}
     assert all('<html lang="marked">' in page for page in pages.values() if page)
 
 
@@ -281,6 +314,15 @@ def test_an_answer_is_whole_too(guide, specimens, marked):
     answer = guide.identify([sighting])[0]
     shown = renderer.show(answer, sighting.image, 1.0)
     assert find_unmarked(renderer.answer(shown), list_data(guide)) == []
+
+
+def test_what_the_owner_wrote_is_not_said_to_be_english(plain_guide):
+    page = Renderer(plain_guide, live=True, language="de").page("index.html")
+    words = [word for branch in plain_guide.branches[1:] for word in branch.words]
+    for word in words:
+        marked = f'<span lang="en">{word}</span>' in page
+        assert marked == is_english(plain_guide, word)
+    assert "<span lang=" not in Renderer(plain_guide, live=True).page("index.html")
 
 
 @pytest.mark.parametrize("language", CATALOGUES)

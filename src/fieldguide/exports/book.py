@@ -58,7 +58,7 @@ def write(order: Order) -> Path:
             "labelled images, or print its pages."
         )
     pictures = EmbeddedPictures(guide, AddressBook(guide))
-    environment = make_environment(guide.shown_name, alone=True)
+    environment = make_environment(guide, alone=True)
     own = FileSystemLoader(Path(__file__).parent)
     assert environment.loader is not None
     environment.loader = ChoiceLoader([own, environment.loader])

@@ -36,7 +36,7 @@ class Way:
 def compare_on_page(first: "Guide", second: "Guide", comparison: Comparison) -> str:
     """Return a page, in one file, that compares the trees of two guides."""
     return (
-        make_environment(first.shown_name, alone=True)
+        make_environment(first, alone=True)
         .get_template("two_trees.html")
         .render(
             form="two-trees",
@@ -59,7 +59,7 @@ def compare_kinds_on_page(guide: "Guide", pair: KindPair) -> str:
     pictures = EmbeddedPictures(guide, AddressBook(guide))
     page = show_pair(guide, pair, pictures, address=lambda name: "")
     return (
-        make_environment(guide.shown_name, alone=True)
+        make_environment(guide, alone=True)
         .get_template("pair.html")
         .render(form="pair", root="", guide=guide, sheet=join_sheets(), **vars(page))
     )

@@ -1,7 +1,8 @@
 """The templates of the pages, with the turns of phrase that they use, in a language."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import (
     BytecodeCache,
@@ -21,8 +22,12 @@ from fieldguide.guide.naming import either, listed
 from fieldguide.site import phrases, times
 from fieldguide.site.addresses import href
 from fieldguide.site.chapter_pages import chapter_folder, list_pages, list_styles
+from fieldguide.site.english import mark_english, mark_sentence, mark_words, say_english
 from fieldguide.site.pairs import NO_BORDER
 from fieldguide.site.scripts import link_script
+
+if TYPE_CHECKING:
+    from fieldguide.guide import Guide
 
 HERE = Path(__file__).parent
 
@@ -45,8 +50,8 @@ class _CompiledTemplates(BytecodeCache):
 _COMPILED = _CompiledTemplates()
 
 
-def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environment:
-    """Return the templates, with the turns of phrase that they use; kinds are spelled as told.
+def make_environment(guide: "Guide", *, alone: bool = False) -> Environment:
+    """Return the templates of the pages of a guide, with the turns of phrase that they use.
 
     A page that stands alone has its pictures inside, and its addresses are those of data.
     """
@@ -71,9 +76,13 @@ def make_environment(spell: phrases.Spell, *, alone: bool = False) -> Environmen
     environment.filters.update(
         begun=phrases.begin,
         either=either,
+        english=partial(mark_words, guide),
         grouped=grouped,
         href=str if alone else href,
-        named=spell,
+        in_english=mark_english,
+        say_english=partial(say_english, guide),
+        with_english=partial(mark_sentence, guide),
+        named=guide.shown_name,
         percent=phrases.percent,
         word_stability=phrases.word_stability,
         word_truth=phrases.word_truth,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fieldguide._languages import grouped, message, say, say_count
+from fieldguide.site.english import mark_english
 from fieldguide.site.phrases import begin, count, percent
 from fieldguide.site.times import duration
 
@@ -38,7 +39,7 @@ def word_tree(about: dict[str, Any]) -> list[tuple[str, str]]:
     grown = about.get("tree") or {}
     facts = [(say("Tree"), tree_name(about))]
     if grown.get("because"):
-        facts.append((say("Why this tree"), grown["because"]))
+        facts.append((say("Why this tree"), mark_english(grown["because"])))
     if grown.get("n_words"):
         facts.append((say("Grown from"), count(grown["n_words"], "word")))
     if grown.get("n_sweeps"):

@@ -114,7 +114,7 @@ class Renderer:
         self.language = language
         with speaking(language):
             self.book = AddressBook(guide)
-            self._templates = make_environment(guide.shown_name)
+            self._templates = make_environment(guide)
         self.pictures = PictureBook(guide, self.book)
         self.max_upload_mb = max_upload_mb
         self._kinds = {kind.name: kind for kind in guide.kinds}

@@ -83,6 +83,11 @@ class MarksOfKind:
     classes: tuple[NetworkClass, ...]
     colours: str
 
+    @property
+    def english(self) -> list[str]:
+        """The marks in English, which the sentence is made of."""
+        return list_english([*self.said, *(mark for pair in self.apart for mark in pair.marks)])
+
 
 @dataclass(frozen=True)
 class MarksOfPair:
@@ -90,6 +95,11 @@ class MarksOfPair:
 
     sentence: str
     sides: list[tuple[str, list[ShownMark]]]  # each kind as people write it, with its marks
+
+    @property
+    def english(self) -> list[str]:
+        """The marks in English, which the sentence is made of."""
+        return list_english([mark for _, marks in self.sides for mark in marks])
 
 
 @dataclass(frozen=True)
@@ -202,6 +212,11 @@ def show_mark(mark: Mark, other: str, pictures: PictureBook) -> ShownMark:
         alt = say("%(mark)s, in %(picture)s", mark=mark.words, picture=shown.alt)
         tiles.append(Tile(shown, f"{x0:.1f} {y0:.1f} {side:.1f} {side:.1f}", alt))
     return ShownMark(mark, say_numbers(mark, other), tuple(tiles))
+
+
+def list_english(marks: Sequence[ShownMark]) -> list[str]:
+    """Return the words of marks that are English: all but the owner's."""
+    return [shown.mark.words for shown in marks if shown.mark.is_english]
 
 
 def describe_sufficient(found: KindMarks) -> str:

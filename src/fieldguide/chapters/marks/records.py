@@ -77,6 +77,11 @@ class Mark:
     specimens: tuple[MarkedSpecimen, ...] = ()  # exemplars of the kind that show it
 
     @property
+    def is_english(self) -> bool:
+        """Whether its words are ours: the owner's may be of any language."""
+        return self.source != "owner"
+
+    @property
     def words(self) -> str:
         """The mark as it is said: "black above", "no red above", "less red", "not mostly red"."""
         if not self.negated:
@@ -170,6 +175,11 @@ class ImageMark:
         "where it is looked for: x0, y0, x1, y1 in shares of width and height; "
         "null for the whole picture",
     ]
+
+    @property
+    def is_english(self) -> bool:
+        """Whether its words are ours: the owner's may be of any language."""
+        return self.source != "owner"
 
 
 @dataclass(frozen=True)

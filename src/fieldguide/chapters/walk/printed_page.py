@@ -72,7 +72,7 @@ def print_to_file(guide: "Guide", out: Path) -> str:
     from fieldguide.site.environment import make_environment
 
     return (
-        make_environment(guide.shown_name, alone=True)
+        make_environment(guide, alone=True)
         .get_template(f"walk/{SHEET}.html")
         .render(form=SHEET, root="", guide=guide, sheet=join_sheets(), **vars(page))
     )

@@ -3,8 +3,9 @@
 Photographs of CUB-200 and Caltech-101 (drawn specimens without --data) are cut, turned, mirrored,
 scaled and lit at random until there are enough, a JPEG file each, in folders of their kinds. The
 guide of a tenth of them and that of all are built, by the graphics processor where there is one and
-by all cores; new pictures are then named by the guide, and its pages asked for. A stage grows from
-all to ten times as many as it grew from a tenth to all; one that became quicker is taken to stay.
+by all cores; new pictures are then named by the guide, and its pages asked for. For ten times as
+many, each further picture costs what it did between a tenth and all, also in stages that look at a
+sample.
 
 ``FIELDGUIDE_LARGE`` is how many, for another number than 100,000. Pictures, guides and the seconds
 of each stage are kept in ``out/bench/large``: a run that was stopped goes on.
@@ -205,10 +206,14 @@ def measure_pages(guide: Path) -> list[dict[str, Any]]:
 
 
 def extrapolate(small: float, large: float) -> float:
-    """Return the seconds of ten times as many pictures, growing as from a tenth to these."""
-    if small < 1:  # too short to tell
-        return 10 * large
-    return large * max(large / small, 1.0)
+    """Return the seconds of ten times as many pictures as ``large`` took, by those of a tenth.
+
+    What a picture costs is the slope between the two; a stage that grew by more than ten times
+    goes on to grow as it did.
+    """
+    if small >= 1 and large > 10 * small:
+        return large * large / small
+    return large + 10 * max(large - small, 0.0)
 
 
 def table(result: dict) -> str:

@@ -95,7 +95,8 @@ def train_key(
     shares = None
     if work.settings.key_words:
         shares = share_words(work.built[words.NAME].matrix, labelled, y)
-    choice = fit_key(X[labelled], y, work.settings, shares)
+    own = X if len(labelled) == n else X[labelled]  # a copy is as large as the collection
+    choice = fit_key(own, y, work.settings, shares)
     key = choice.key
     held_out = key.held_out_
     if held_out is not None:

@@ -20,6 +20,7 @@ N_WORDS = 8
 _MIN_WORD_SHARE = 0.4
 _MIN_WORD_RISE = 0.15
 _REPETITION = 0.5  # how much likeness to an exemplar already chosen counts against the next
+_MOST_COMPARED = 4096  # specimens of a branch or kind whose rows are in memory at a time
 
 
 def normalise_rows(X: np.ndarray) -> np.ndarray:
@@ -58,8 +59,10 @@ def choose_exemplars(X: np.ndarray, ids: np.ndarray, n: int = N_EXEMPLARS) -> tu
     """Return up to ``n`` of ``ids`` that are typical of them all and unlike one another.
 
     Rows of ``X`` have length one. The first is the nearest to the mean; each further one is the
-    nearest to the mean less half its likeness to those already chosen.
+    nearest to the mean less half its likeness to those already chosen. Of very many, some evenly
+    drawn ones stand for all.
     """
+    ids = ids[:: max(-(-len(ids) // _MOST_COMPARED), 1)]
     rows = X[ids]
     typical = rows @ rows.mean(axis=0)
     likeness = np.full(len(ids), -1.0, dtype=np.float32)
@@ -77,8 +80,11 @@ def typicality(X: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the likeness of each row to the mean of its group."""
     result = np.empty(len(X))
     for group in np.unique(groups):
-        rows = np.flatnonzero(groups == group)
-        result[rows] = X[rows] @ X[rows].mean(axis=0)
+        ids = np.flatnonzero(groups == group)
+        mean = X[ids[:: -(-len(ids) // _MOST_COMPARED)]].mean(axis=0)
+        for start in range(0, len(ids), _MOST_COMPARED):
+            part = ids[start : start + _MOST_COMPARED]
+            result[part] = X[part] @ mean
     return result
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from fieldguide._parallel import map_in_order
 from fieldguide.chapters.check.small import Small
 
 SAME_DETAIL = 0.8  # correlation of detail; chosen on Caltech-101, see docs/check.md
@@ -25,6 +26,7 @@ _LONGEST, _FURTHEST = 0.06, 0.3  # of half a side: one step, and all of them
 _FIRM = 1e-2  # keeps the equations solvable for blank pictures
 _FLAT = 4.0  # 255ths: deviation of luma that counts as blank
 _BATCH = 256
+_BLOCK = 1024  # pictures
 
 
 class Match(NamedTuple):
@@ -40,14 +42,40 @@ class Match(NamedTuple):
         return (self.detail >= SAME_DETAIL) & (self.tint <= SAME_TINT)
 
 
-def match_pairs(small: Small, pairs: np.ndarray) -> Match:
-    """Compare the two pictures of each pair, (n_pairs, 2)."""
-    n = len(pairs)
+class Blurred(NamedTuple):
+    """Blurred pictures, and what they are mirrored: (n, 256) each."""
+
+    plain: np.ndarray
+    mirrored: np.ndarray
+
+
+def match_pairs(small: Small, pairs: np.ndarray, blurred: Blurred | None = None) -> Match:
+    """Compare the two pictures of each pair, (n_pairs, 2).
+
+    ``blurred`` are all of the small pictures, where they are known.
+    """
+    n, blurred = len(pairs), blurred or blur_all(small)
     found = Match(np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32), np.zeros(n, bool))
     for start in range(0, n, _BATCH):
         rows = slice(start, start + _BATCH)
-        for all_of, some in zip(found, _match_batch(small, pairs[rows]), strict=True):
+        for all_of, some in zip(found, _match_batch(small, pairs[rows], blurred), strict=True):
             all_of[rows] = some
+    return found
+
+
+def blur_all(small: Small, n_jobs: int = 1) -> Blurred:
+    """Return the blurred luma of every picture, as it is and mirrored."""
+    n = len(small.pixels)
+    found = Blurred(*(np.empty((n, 256), dtype=np.float32) for _ in range(2)))
+
+    def blur(start: int) -> None:
+        ids = np.arange(start, min(start + _BLOCK, n))
+        grey = small.grey(ids)
+        found.plain[ids] = blur_small(grey).reshape(len(ids), -1)
+        found.mirrored[ids] = blur_small(grey[:, :, ::-1]).reshape(len(ids), -1)
+
+    for _ in map_in_order(blur, range(0, n, _BLOCK), n_jobs=n_jobs):
+        pass
     return found
 
 
@@ -60,16 +88,16 @@ def blur_small(grey: np.ndarray) -> np.ndarray:
     return blurred
 
 
-def _match_batch(small: Small, pairs: np.ndarray) -> Match:
-    first, second = (_level(small.grey(ids)) for ids in pairs.T)
-    plain = (blur_small(first) * blur_small(second)).sum(axis=(1, 2))
-    turned = (blur_small(first) * blur_small(second[:, :, ::-1])).sum(axis=(1, 2))
+def _match_batch(small: Small, pairs: np.ndarray, blurred: Blurred) -> Match:
+    own = blurred.plain[pairs[:, 0]]
+    plain, turned = (np.einsum("ij,ij->i", own, each[pairs[:, 1]]) for each in blurred)
     is_mirrored = turned > plain
-    second[is_mirrored] = second[is_mirrored, :, ::-1]
     detail = np.zeros(len(pairs), dtype=np.float32)
     near = np.flatnonzero(np.maximum(plain, turned) >= LEAST_BLURRED)
     if len(near):
-        detail[near] = correlate_detail(first[near], second[near])
+        first, second = (_level(small.grey(ids)) for ids in pairs[near].T)
+        second[is_mirrored[near]] = second[is_mirrored[near], :, ::-1]
+        detail[near] = correlate_detail(first, second)
     tints = [small.tint(ids) for ids in pairs.T]
     tints[1][is_mirrored] = tints[1][is_mirrored, :, ::-1]
     return Match(detail, np.abs(tints[0] - tints[1]).mean(axis=(1, 2, 3)), is_mirrored)

@@ -17,12 +17,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fieldguide._parallel import map_in_order, one_blas_thread
-from fieldguide.chapters.check.alignment import blur_small, match_pairs
+from fieldguide.chapters.check.alignment import Blurred, blur_all, match_pairs
 from fieldguide.chapters.check.small import Small
 from fieldguide.features import find_close, reduce_rows
 
 N_NEAR = 6  # of each way in which pictures may be near
-_BLOCK = 1024  # pictures
 _PAIRS = 1024  # that one piece of work compares
 
 
@@ -38,11 +37,13 @@ def find_copies(
     small: Small, embedding: np.ndarray, digests: Sequence[str], *, n_jobs: int = 1
 ) -> Copies:
     """Return the pairs of specimens that are copies or near-copies."""
-    same = pair_same(digests)
-    others = pair_near(small, embedding, np.array(digests), n_jobs=n_jobs)
+    same, blurred = pair_same(digests), blur_all(small, n_jobs)
+    others = pair_near(blurred, embedding, np.array(digests), n_jobs=n_jobs)
     blocks = [others[i : i + _PAIRS] for i in range(0, len(others), _PAIRS)]
     with one_blas_thread():
-        matches = list(map_in_order(lambda part: match_pairs(small, part), blocks, n_jobs=n_jobs))
+        matches = list(
+            map_in_order(lambda part: match_pairs(small, part, blurred), blocks, n_jobs=n_jobs)
+        )
     found = [
         (part[match.is_copy], match.detail[match.is_copy], match.is_mirrored[match.is_copy])
         for part, match in zip(blocks, matches, strict=True)
@@ -62,13 +63,13 @@ def pair_same(digests: Sequence[str]) -> np.ndarray:
 
 
 def pair_near(
-    small: Small, embedding: np.ndarray, digests: np.ndarray, *, n_jobs: int = 1
+    blurred: Blurred, embedding: np.ndarray, digests: np.ndarray, *, n_jobs: int = 1
 ) -> np.ndarray:
     """Return pairs of specimens that may be copies, (n, 2), each once; not those of one digest."""
-    n = len(small.pixels)
+    plain, mirrored = blurred
+    n = len(plain)
     if n < 2:
         return np.empty((0, 2), dtype=np.int64)
-    plain, mirrored = _blur_all(small, n_jobs)
     near = [
         find_close(reduce_rows(embedding, n_jobs=n_jobs), N_NEAR, n_jobs=n_jobs),
         find_close(plain, N_NEAR, n_jobs=n_jobs),
@@ -76,8 +77,8 @@ def pair_near(
     ]
     second = np.concatenate(near, axis=1)
     first = np.broadcast_to(np.arange(n)[:, None], second.shape)
-    pairs = np.stack([np.minimum(first, second).ravel(), np.maximum(first, second).ravel()], axis=1)
-    pairs = np.unique(pairs, axis=0)
+    numbers = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
+    pairs = np.stack(np.divmod(numbers, n), axis=1)
     is_different = (pairs[:, 0] != pairs[:, 1]) & (digests[pairs[:, 0]] != digests[pairs[:, 1]])
     different: np.ndarray = pairs[is_different]
     return different
@@ -99,19 +100,3 @@ def group_copies(n: int, pairs: np.ndarray) -> list[list[int]]:
     for i in np.unique(pairs):
         members.setdefault(int(label[i]), []).append(int(i))
     return sorted(members.values())
-
-
-def _blur_all(small: Small, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the blurred luma of every picture, as it is and mirrored, (n, 256) each."""
-    n = len(small.pixels)
-    plain, mirrored = (np.empty((n, 256), dtype=np.float32) for _ in range(2))
-
-    def blur(start: int) -> None:
-        ids = np.arange(start, min(start + _BLOCK, n))
-        grey = small.grey(ids)
-        plain[ids] = blur_small(grey).reshape(len(ids), -1)
-        mirrored[ids] = blur_small(grey[:, :, ::-1]).reshape(len(ids), -1)
-
-    for _ in map_in_order(blur, range(0, n, _BLOCK), n_jobs=n_jobs):
-        pass
-    return plain, mirrored

@@ -260,7 +260,7 @@ def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
         return n_listed, n_listed, 0.0
     n_found, total, rest = n_listed, 0.0, 1.0
     for k in range(score.shape[0]):
-        if score[k] > top - _FAINT:
+        if found.leaf[k] >= 0 or score[k] > top - _FAINT:
             total += math.exp(score[k] - top)
     for k in range(score.shape[0]):
         if found.leaf[k] >= 0 or score[k] > top - _FAINT:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldguide.errors import InvalidArgument
 from fieldguide.features import find_close, neighbours, reduce_rows
 from fieldguide.features.neighbours import deal_cells
 
@@ -33,6 +34,14 @@ def test_few_are_compared_with_all(n, k, seed):
 def test_there_is_nothing_near_to_one_alone():
     assert find_close(draw_rows(1, 0), 5).shape == (1, 0)
     assert find_close(draw_rows(0, 0), 5).shape == (0, 0)
+
+
+def test_rows_that_are_not_finite_are_refused():
+    rows, other = draw_rows(3, 0), draw_rows(3, 1)
+    other[1, 2] = np.nan
+    for given_rows in ((other, 1), (rows, 1, other)):
+        with pytest.raises(InvalidArgument, match="NaN or infinity"):
+            find_close(*given_rows)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldguide._parallel import map_in_order, one_blas_thread
+from fieldguide.errors import InvalidArgument
 from fieldguide.features.codebook import assign_rows, cluster_rows, nearest_words
 from fieldguide.features.components import find_components
 
@@ -120,6 +121,8 @@ def find_close(
     """
     n = len(rows)
     asked = rows if asked is None else asked
+    if not (np.isfinite(rows).all() and np.isfinite(asked).all()):
+        raise InvalidArgument("Rows of find_close must be finite; they have NaN or infinity.")
     k = max(min(k, n - 1), 0)
     if n < 2 or k == 0:
         return np.empty((n, k), dtype=np.int64)

@@ -10,6 +10,7 @@ how many pictures were decoded.
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ class Counted(Collection):
     def picture(self, i: int, *, at_least_px: int = 0) -> Any:
         Counted.n_decoded += 1
         return super().picture(i, at_least_px=at_least_px)
+
+    def part(self, indices: Sequence[int]) -> "Counted":
+        return Counted(**vars(super().part(indices)))
 
 
 def run(data: Path | None, *, tiny: bool) -> dict:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 import signal
 
@@ -14,6 +15,7 @@ from tests.guide.contents import contents, everything
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError
 from fieldguide.guide import Guide
+from fieldguide.guide.adding import join_collections
 from fieldguide.guide.owner import open_owned
 
 PLAIN = {"features": "deep", "marks": False, "places": False, "n_jobs": 1}
@@ -72,6 +74,19 @@ def merged(first, more, tmp_path):
     shutil.copytree(first / "images", tmp_path / "merged")
     shutil.copytree(more, tmp_path / "merged", dirs_exist_ok=True)
     return tmp_path / "merged"
+
+
+def test_a_part_that_travels_has_pictures_of_both(guide, more):
+    new = Collection.from_folder(more)
+    both = join_collections(guide.folder, guide.edition, guide.about, new)
+    indices = [len(both) - 1, 0, len(both) // 2, 5]
+    part = pickle.loads(pickle.dumps(both.part(indices)))
+    assert len({both.items[i].path in both.rows for i in indices}) == 2
+    for k, i in enumerate(indices):
+        (picture, digest), (other, same) = part.picture(k), both.picture(i)
+        assert digest == same
+        np.testing.assert_array_equal(picture.image, other.image)
+        assert (part.items[k], part.taken(k)) == (both.items[i], both.taken(i))
 
 
 @pytest.fixture(scope="module")

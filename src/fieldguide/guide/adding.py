@@ -45,6 +45,21 @@ class Joined(Collection):
     added: Collection | None = None
     rows: dict[str, int] = field(default_factory=dict)  # in ``added``, by path
 
+    def part(self, indices: Sequence[int]) -> "Joined":
+        """Return some of the images as a small collection that other processes can be given."""
+        items = tuple(self.items[i] for i in indices)
+        paths = [item.path for item in items]
+        new = [path for path in paths if path in self.rows]
+        return Joined(
+            self.name,
+            items,
+            max_pixels=self.max_pixels,
+            frames_per_s=self.frames_per_s,
+            kept={path: self.kept[path] for path in paths if path in self.kept},
+            added=None if self.added is None else self.added.part([self.rows[p] for p in new]),
+            rows={path: k for k, path in enumerate(new)},
+        )
+
     def picture(self, i: int, *, at_least_px: int = 0) -> tuple[Picture, str]:
         """Decode a new image, or the picture that the guide keeps of a specimen."""
         path = self.items[i].path

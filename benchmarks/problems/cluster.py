@@ -35,7 +35,7 @@ from fieldguide.guide.journal import Journal
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import deal_batches, measure_batch
 from fieldguide.guide.row_measuring import DescribeShard, describe_pictures
-from fieldguide.guide.shards import MeasureShard, Shard
+from fieldguide.guide.shards import Sent, Shard, measure_shard
 from fieldguide.guide.shelf import Shelf
 
 N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 384, 256, 3, 16
@@ -193,13 +193,14 @@ class Looker:
         kept, lens = journal.kept("rows"), Lens.of(self.network, (), "cpu")
         parts = [self.collection.part(batch) for batch in self.batches]
         shards: list[Any] = [None] * len(parts)
-        measured = cluster.map_as_done(MeasureShard(lens), map(Shard, parts))
+        measured = cluster.map_as_done(Sent(measure_shard, lens), map(Shard, parts))
         for place, (records, pictures) in measured:
             for address, data in pictures.items():
                 shelf.put(address, data)
             journal.write(records)
             shards[place] = Shard(parts[place], *stack_outputs(records))
-        for place, rows in cluster.map_as_done(DescribeShard(lens, self.stack, {}), shards):
+        describe = Sent(DescribeShard(self.stack, {}), lens)
+        for place, rows in cluster.map_as_done(describe, shards):
             kept.write(zip(map(str, self.batches[place]), rows, strict=True))
 
 

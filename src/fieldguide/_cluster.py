@@ -81,15 +81,7 @@ class Cluster:
     def map_as_done(
         self, function: Callable[[Any], Any], items: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and ``function(item)``, in the order in which they end.
-
-        Parameters
-        ----------
-        function : callable
-            It returns all that it computes; what it holds travels with it.
-        items : iterable
-            Read as there is room for them.
-        """
+        """Yield the number of each item and ``function(item)``, in the order in which they end."""
         versions, numbered = list_versions(), enumerate(items)
         # As the result of a task and not as scattered data: it can be had again when the worker
         # that holds it dies.

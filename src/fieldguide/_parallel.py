@@ -15,6 +15,23 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 
+class Workers(Protocol):
+    """Processes of this machine or others that are given pieces of work."""
+
+    def map_as_done(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and ``function(item)``, in the order in which they end.
+
+        Parameters
+        ----------
+        function : callable
+            It returns all that it computes; what it holds travels with it.
+        items : iterable
+            Read as there is room for them.
+        """
+
+
 class Elsewhere(Protocol):
     """Other machines that do pieces of work."""
 

@@ -48,15 +48,7 @@ class Processes:
     def map_as_done(
         self, function: Callable[[Any], Any], items: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and ``function(item)``, in the order in which they end.
-
-        Parameters
-        ----------
-        function : callable
-            It returns all that it computes.
-        items : iterable
-            Read as there is room for them.
-        """
+        """Yield the number of each item and ``function(item)``, in the order in which they end."""
         # loky's processes do not run the user's script again, as those of multiprocessing do.
         from joblib.externals.loky import ProcessPoolExecutor
 

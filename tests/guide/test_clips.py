@@ -16,7 +16,7 @@ from tests.guide.killed_build import check_killed_build
 from fieldguide.collection import Collection, read_picture_or_clip
 from fieldguide.errors import GuideError
 from fieldguide.features import pool_rows
-from fieldguide.guide import Guide, measure, row_measuring, specimens
+from fieldguide.guide import Guide, measure, specimens
 from fieldguide.guide.survey import list_shots, survey
 
 
@@ -96,7 +96,7 @@ def test_the_next_build_measures_nothing_again_and_follows_files(clip_folder, tm
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_killed_build_of_clips_ends_in_the_same_bytes(clip_folder, tmp_path, monkeypatch):
-    for module in (measure, row_measuring, specimens):
+    for module in (measure, specimens):
         monkeypatch.setattr(module, "BATCH_SIZE", 1)
     few = tmp_path / "few"
     few.mkdir()

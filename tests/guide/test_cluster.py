@@ -18,7 +18,15 @@ from fieldguide.features.network import Network
 from fieldguide.guide import Guide
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import measure_batch
-from fieldguide.guide.shards import MeasureShard, Odd, Parcel, Shard, check_shared, find_odd
+from fieldguide.guide.shards import (
+    Odd,
+    Parcel,
+    Sent,
+    Shard,
+    check_shared,
+    find_odd,
+    measure_shard,
+)
 from fieldguide.select import ConcertSelector, FeatureSums
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
@@ -101,7 +109,7 @@ def test_images_and_clips_at_an_address_are_fetched_by_workers(blobs, tmp_path, 
     parcel = Parcel()
     here = measure_batch(found, range(3), network, parcel)
     with open_cluster(workers.address) as cluster:
-        function = MeasureShard(Lens.of(network, (), "cpu"))
+        function = Sent(measure_shard, Lens.of(network, (), "cpu"))
         ((there, sent),) = cluster.map_in_order(function, [Shard(found.part(range(3)))])
     assert sent == parcel.pictures
     assert here[0].clip is not None
@@ -150,7 +158,7 @@ def test_a_worker_with_another_network_is_refused(folder, workers, lens, match):
     with open_cluster(workers.address) as cluster:
         assert cluster is not None
         with pytest.raises(ClusterError, match=match):
-            list(cluster.map_as_done(MeasureShard(lens), [shard]))
+            list(cluster.map_as_done(Sent(measure_shard, lens), [shard]))
 
 
 def test_results_come_back_with_their_numbers(workers):

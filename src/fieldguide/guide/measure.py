@@ -8,14 +8,13 @@ batches (:mod:`fieldguide.guide.shards`).
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from PIL import Image
 
-from fieldguide._parallel import map_in_order
 from fieldguide.collection import Collection, Picture, Taken
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features import pool_outputs, pool_scores
@@ -77,26 +76,6 @@ def deal_batches(indices: Sequence[int], network: Network) -> list[Sequence[int]
     """Return pieces of work, each of as many images as are worth measuring at once."""
     size = max(BATCH_SIZE, network.n_at_once)
     return [indices[i : i + size] for i in range(0, len(indices), size)]
-
-
-def measure_images(
-    collection: Collection,
-    indices: Sequence[int],
-    network: Network,
-    shelf: Pictures,
-    *,
-    n_jobs: int,
-) -> Iterator[list[Measured]]:
-    """Yield the measurements of ``indices``, a batch at a time, in order.
-
-    Thumbnails go to the shelf, named by the digest of the image's content. A file that could not
-    be read for a reason of the moment has an empty stamp.
-    """
-    yield from map_in_order(
-        lambda batch: measure_batch(collection, batch, network, shelf),
-        deal_batches(indices, network),
-        n_jobs=n_jobs,
-    )
 
 
 def picture_names(digest: str, has_large: bool) -> tuple[str, str]:

@@ -2,8 +2,7 @@
 
 Of each specimen the journal keeps one row of numbers: the specimen's own row, then where its
 subject is, what is seen of it and its map, and what the network says by both looks. What the
-journal or the earlier guide has is not measured again; the workers of a scheduler measure the same
-(:class:`DescribeShard`).
+journal or the earlier guide has is not measured again.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from functools import partial
 import numpy as np
 from PIL import Image
 
-from fieldguide._parallel import map_in_order, one_blas_thread
+from fieldguide._parallel import one_blas_thread
 from fieldguide.collection import Collection, Picture
 from fieldguide.errors import UnreadableImageError
 from fieldguide.features import (
@@ -35,8 +34,7 @@ from fieldguide.features.network import Network
 from fieldguide.guide import specimens
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.journal import Kept, pack_row
-from fieldguide.guide.lens import Lens
-from fieldguide.guide.measure import BATCH_SIZE, LARGE_PX, Measured
+from fieldguide.guide.measure import LARGE_PX, Measured, deal_batches
 from fieldguide.guide.shards import Shard, find_workers, send_out
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.workspace import Workspace
@@ -69,31 +67,21 @@ def measure_rows(
         records = table.records
         todo.sort(key=lambda i: fit_whole((records[i].width, records[i].height), work.network))
     n, n_done = len(ids), len(ids) - len(todo)
-    size = max(BATCH_SIZE, work.network.n_at_once)
-    batches = [todo[i : i + size] for i in range(0, len(todo), size)]
+    batches = deal_batches(todo, work.network)
 
-    def known(batch: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
-        embedding = np.asarray(table.features["embedding"][batch])
-        return embedding, None if logits is None else np.asarray(logits[batch])
-
-    def describe(batch: list[int]) -> list[bytes]:
-        pictures = [decode_item(work.collection, table.item_rows[i]) for i in batch]
-        return describe_pictures(stack, sizes, pictures, *known(batch), work.network)
-
-    def pack(batch: list[int]) -> Shard:
-        return Shard(work.collection.part([table.item_rows[i] for i in batch]), *known(batch))
+    def pack(batch: Sequence[int]) -> Shard:
+        return Shard(
+            work.collection.part([table.item_rows[i] for i in batch]),
+            np.asarray(table.features["embedding"][batch]),
+            None if logits is None else np.asarray(logits[batch]),
+        )
 
     step = "looking closer" if stack.finder_ is not None else "describing images"
     work.progress(step, n_done, n)
     # Another number of threads may sum in another order.
     with one_blas_thread():
-        workers = find_workers(work, len(todo))
-        if workers is not None:
-            shards = [partial(pack, batch) for batch in batches]
-            described = send_out(workers, DescribeShard(work.lens, stack, sizes), shards)
-        else:
-            described = enumerate(map_in_order(describe, batches, n_jobs=work.n_jobs))
-        for place, rows in described:
+        workers, shards = find_workers(work, len(todo)), [partial(pack, batch) for batch in batches]
+        for place, rows in send_out(work, workers, DescribeShard(stack, sizes), shards):
             names = [name_entry(table.records[i]) for i in batches[place]]
             kept.write(zip(names, rows, strict=True))
             n_done += len(rows)
@@ -104,15 +92,13 @@ def measure_rows(
 class DescribeShard:
     """Describes the images of a shard; returns what the journal keeps of each."""
 
-    lens: Lens
     stack: FeatureStack
     sizes: dict[str, int]
 
-    def __call__(self, shard: Shard) -> list[bytes]:
+    def __call__(self, shard: Shard, network: Network) -> list[bytes]:
         """Do it."""
         assert shard.embedding is not None
         pictures = [decode_item(shard.images, i) for i in range(len(shard.images))]
-        network = self.lens.open()
         return describe_pictures(
             self.stack, self.sizes, pictures, shard.embedding, shard.logits, network
         )

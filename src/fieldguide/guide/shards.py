@@ -9,6 +9,8 @@ A worker that sees other files under the same names would spoil a guide in silen
 size of each with what this machine has listed. Where they differ, this machine looks again: either
 the file has changed since, and it does that piece of work itself, or the folder is not shared, and
 that is said.
+
+Where there are no workers, threads do the same with the network that is open.
 """
 
 import os
@@ -18,10 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide._cluster import Cluster, name_worker
+from fieldguide._cluster import name_worker
+from fieldguide._parallel import Workers, map_in_order
 from fieldguide._processes import Processes
 from fieldguide.collection import Collection, Item
 from fieldguide.errors import ClusterError
+from fieldguide.features.network import Network
 from fieldguide.guide.earlier import find_size
 from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import Measured, deal_batches, measure_batch
@@ -63,31 +67,24 @@ class Parcel:
 
 
 @dataclass(frozen=True)
-class MeasureShard:
-    """Measures the images of a shard; returns the records and the thumbnails."""
+class Sent:
+    """A function of a shard and the network, as a worker calls it: with a look at the files first.
 
+    Where one of them is not as it was listed, it returns an `Odd`.
+    """
+
+    function: Callable[[Any, Network], Any]
     lens: Lens
 
-    def __call__(self, shard: Shard) -> tuple[list[Measured], dict[str, bytes]]:
-        """Do it."""
-        parcel = Parcel()
-        indices = range(len(shard.images))
-        records = measure_batch(shard.images, indices, self.lens.open(), parcel)
-        return records, parcel.pictures
-
-
-@dataclass(frozen=True)
-class _Careful:
-    """A function of shards that looks at the files first."""
-
-    function: Callable[[Any], Any]
-
     def __call__(self, shard: Shard) -> Any:
+        """Call it."""
         path = find_odd(shard.images)
-        return self.function(shard) if path is None else Odd(path, name_worker())
+        if path is not None:
+            return Odd(path, name_worker())
+        return self.function(shard, self.lens.open())
 
 
-def find_workers(work: Workspace, n_images: int) -> Cluster | Processes | None:
+def find_workers(work: Workspace, n_images: int) -> Workers | None:
     """Return who is given so many images: a cluster, processes, or None for our own threads."""
     return find_processes(work.processes, n_images) if work.cluster is None else work.cluster
 
@@ -98,42 +95,64 @@ def find_processes(processes: Processes, n_images: int) -> Processes | None:
     return processes if is_worth else None
 
 
-def measure_elsewhere(
-    work: Workspace, workers: Cluster | Processes, todo: Sequence[int]
-) -> Iterator[list[Measured]]:
-    """Yield the measurements of images, a batch at a time, as the workers end.
+def measure_images(work: Workspace, todo: Sequence[int]) -> Iterator[list[Measured]]:
+    """Yield the measurements of images of the collection, a batch at a time.
 
-    Thumbnails are on the shelf before their records are given.
+    Thumbnails are on the shelf before their records are given, named by the digest of the image's
+    content. A file that could not be read for a reason of the moment has an empty stamp.
     """
-    batches = deal_batches(todo, work.network)
+    batches, shelf = deal_batches(todo, work.network), work.draft.shelf
+    workers = find_workers(work, len(todo))
+    if workers is None:
+        yield from map_in_order(
+            lambda batch: measure_batch(work.collection, batch, work.network, shelf),
+            batches,
+            n_jobs=work.n_jobs,
+        )
+        return
     shards = [lambda batch=batch: Shard(work.collection.part(batch)) for batch in batches]
-    for _, (records, pictures) in send_out(workers, MeasureShard(work.lens), shards):
+    for _, (records, pictures) in send_out(work, workers, measure_shard, shards):
         for address, data in pictures.items():
-            work.draft.shelf.put(address, data)
+            shelf.put(address, data)
         yield records
 
 
+def measure_shard(shard: Shard, network: Network) -> tuple[list[Measured], dict[str, bytes]]:
+    """Return the records and the thumbnails of the images of a shard."""
+    parcel = Parcel()
+    records = measure_batch(shard.images, range(len(shard.images)), network, parcel)
+    return records, parcel.pictures
+
+
 def send_out(
-    workers: Cluster | Processes,
-    function: Callable[[Any], Any],
+    work: Workspace,
+    workers: Workers | None,
+    function: Callable[[Any, Network], Any],
     shards: Sequence[Callable[[], Shard]],
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each shard and ``function(shard)``, as the workers end.
+    """Yield the number of each shard and what a function returns for it, as they end.
 
     Parameters
     ----------
-    workers : Cluster or Processes
+    work : Workspace
+    workers : Workers or None
+        None for threads, which end in order.
     function : callable
-        Of a shard; it travels.
+        Of a shard and the network; it travels.
     shards : sequence of callables
-        Each makes a shard, when there is a worker for it.
+        Each makes a shard, when there is someone for it.
     """
+    if workers is None:
+        yield from enumerate(
+            map_in_order(lambda make: function(make(), work.network), shards, n_jobs=work.n_jobs)
+        )
+        return
     made = (make() for make in shards)
-    for i, found in workers.map_as_done(_Careful(function), made):
+    for i, found in workers.map_as_done(Sent(function, work.lens), made):
         if isinstance(found, Odd):
             shard = shards[i]()
             check_shared(shard.images, found)
-            found = function(shard)
+            found = function(shard, work.network)
         yield i, found
 
 

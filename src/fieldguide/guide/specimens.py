@@ -21,9 +21,9 @@ from fieldguide.guide.earlier import find_size
 from fieldguide.guide.edits.hand import Hand, SpecimenIndex, read_hand
 from fieldguide.guide.edits.records import SPECIMEN
 from fieldguide.guide.matrix import MatrixWriter
-from fieldguide.guide.measure import BATCH_SIZE, Measured, list_pictures, measure_images
+from fieldguide.guide.measure import BATCH_SIZE, Measured, list_pictures
 from fieldguide.guide.owner import save_owned
-from fieldguide.guide.shards import find_workers, measure_elsewhere
+from fieldguide.guide.shards import measure_images
 from fieldguide.guide.workspace import Workspace
 
 NAME = "specimens"
@@ -173,12 +173,7 @@ def measure_missing(work: Workspace) -> dict[str, str]:
     passing: dict[str, str] = {}
     n, n_done = len(items), len(items) - len(todo)
     work.progress("reading images", n_done, n)
-    workers = find_workers(work, len(todo))
-    if workers is not None:
-        measured = measure_elsewhere(work, workers, todo)
-    else:
-        measured = measure_images(work.collection, todo, work.network, shelf, n_jobs=work.n_jobs)
-    for records in measured:
+    for records in measure_images(work, todo):
         journal.write(record for record in records if record.stamp)
         passing |= {r.path: r.reason for r in records if r.reason and not r.stamp}
         n_done += len(records)

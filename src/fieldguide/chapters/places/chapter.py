@@ -44,7 +44,6 @@ from fieldguide.features.stack import DEEP
 from fieldguide.guide import folder as files
 from fieldguide.guide import key as key_chapter
 from fieldguide.guide import register, rows, specimens
-from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.models import Models
 from fieldguide.guide.rows import Rows
@@ -186,29 +185,16 @@ def find_missing(
     todo = [(kind.name, i) for kind, ids in sample for i in ids]
     missing = [(kind, i) for kind, i in todo if records[i].digest not in kept]
 
-    surveyor = Surveyor(key, finder, features.stack, work.lens)
-
-    def find(one: tuple[str, int]) -> bytes:
-        kind, i = one
-        image = _read(work, i)
-        return surveyor.find(image, is_clip(i), np.asarray(features.X[[i]]), kind, work.network)
-
-    def is_clip(i: int) -> bool:
-        return records[i].clip is not None
-
     def pack(kind: str, i: int) -> ExemplarShard:
         images = work.collection.part([work.built[specimens.NAME].item_rows[i]])
         row = np.asarray(features.X[[i]])
-        return ExemplarShard(images, row=row, kind=kind, is_clip=is_clip(i))
+        return ExemplarShard(images, row=row, kind=kind, is_clip=records[i].clip is not None)
 
     n_done = len(todo) - len(missing)
     work.progress(STEP, n_done, len(todo))
-    workers = find_workers(work, len(missing))
-    if workers is not None:
-        found = send_out(workers, surveyor, [partial(pack, *one) for one in missing])
-    else:
-        found = enumerate(map_in_order(find, missing, n_jobs=work.n_jobs))
-    for place, located in found:
+    workers, surveyor = find_workers(work, len(missing)), Surveyor(key, finder, features.stack)
+    shards = [partial(pack, *one) for one in missing]
+    for place, located in send_out(work, workers, surveyor, shards):
         kept[records[missing[place][1]].digest] = located
         n_done += 1
         work.progress(STEP, n_done, len(todo))
@@ -227,35 +213,23 @@ class ExemplarShard(Shard):
 
 @dataclass(frozen=True)
 class Surveyor:
-    """Finds what decides on an exemplar, on this machine or on another."""
+    """Finds what decides on an exemplar; nothing decides where its image cannot be read."""
 
     key: Any
     finder: SubjectFinder
     stack: FeatureStack | None
-    lens: Lens
 
-    def __call__(self, shard: ExemplarShard) -> bytes:
+    def __call__(self, shard: ExemplarShard, network: Network) -> bytes:
         """Return what decides, as the journal keeps it."""
-        image, network = _decode(shard.images, 0), self.lens.open()
-        return self.find(image, shard.is_clip, shard.row, shard.kind, network)
-
-    def find(
-        self,
-        image: Image.Image | None,
-        is_clip: bool,  # then the image is a frame of it
-        row: np.ndarray,
-        kind: str,
-        network: Network,
-    ) -> bytes:
-        """Return the same of a picture; nothing decides on None."""
+        image = _decode(shard.images, 0)  # of a clip, a frame
         if image is None:
             return _to_bytes(())
         basis = None if self.stack is None else self.stack.basis_
         first = network.see([image], cells=True)
-        seen = Seen(image, first, look_closer(image, network, self.finder, basis), row)
-        if is_clip:
+        seen = Seen(image, first, look_closer(image, network, self.finder, basis), shard.row)
+        if shard.is_clip:
             seen = see_frame(seen, self.stack)
-        contrasts = list_contrasts(self.key, seen.row, kind)
+        contrasts = list_contrasts(self.key, seen.row, shard.kind)
         return _to_bytes(lay_over(seen, contrasts, contrasts, self.key, self.stack, network))
 
 

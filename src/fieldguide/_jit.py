@@ -6,18 +6,20 @@ numba takes a third of a second to load, so that it is loaded when the first of 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial, update_wrapper
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 # Versions whose inner parts `_compiler` was tried with; others get numba's public ones alone.
 TRIED_NUMBA = ("0.68",)
 
-
-@overload
-def jit(function: Callable[..., Any], *, is_light: bool = ..., counted: bool = ...) -> Any: ...
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @overload
-def jit(*, is_light: bool = ..., counted: bool = ...) -> Callable[[Callable[..., Any]], Any]: ...
+def jit(function: F, *, is_light: bool = ..., counted: bool = ...) -> F: ...
+
+
+@overload
+def jit(*, is_light: bool = ..., counted: bool = ...) -> Callable[[F], F]: ...
 
 
 def jit(
@@ -35,11 +37,11 @@ def jit(
 
 
 @overload
-def inner_jit(function: Callable[..., Any], **options: Any) -> Any: ...
+def inner_jit(function: F, **options: Any) -> F: ...
 
 
 @overload
-def inner_jit(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
+def inner_jit(**options: Any) -> Callable[[F], F]: ...
 
 
 def inner_jit(
@@ -57,7 +59,7 @@ def inner_jit(
     return _InnerFunction(function, partial(_load_inner, **options), plain=plain)
 
 
-def inline_jit(function: Callable[..., Any]) -> Any:
+def inline_jit(function: F) -> F:
     """Compile a function into its compiled callers, which hold the cache and the arrays.
 
     It counts no references to arrays, and so can make none: measured, counting them took two

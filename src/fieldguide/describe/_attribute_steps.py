@@ -7,12 +7,13 @@ import math
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints, Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
 @jit(counted=False)
-def log_beta_line(table, log_c_low, step, c, line):
+def log_beta_line(table: Floats, log_c_low: float, step: float, c: float, line: Floats) -> None:
     """Interpolate the table of log B(x, c) in log c; table (n_c, n_x), line (n_x,) is written."""
     at = (math.log(c) - log_c_low) / step
     i = min(max(int(at), 1), len(table) - 3)
@@ -24,7 +25,7 @@ def log_beta_line(table, log_c_low, step, c, line):
 
 
 @inner_jit(counted=False)
-def cubic_weights(f):
+def cubic_weights(f: float) -> tuple[float, float, float, float]:
     """Return the weights of the values at -1, 0, 1, 2 for Lagrange's cubic at f."""
     return (
         -f * (f - 1.0) * (f - 2.0) / 6.0,
@@ -35,15 +36,19 @@ def cubic_weights(f):
 
 
 @jit(counted=False)
-def interpolate(line, at):
+def interpolate(line: Floats, at: float) -> float:
     """Return the cubic through the four values of ``line`` around place ``at``."""
     i = min(max(int(at), 1), len(line) - 3)
     w0, w1, w2, w3 = cubic_weights(at - i)
-    return w0 * line[i - 1] + w1 * line[i] + w2 * line[i + 1] + w3 * line[i + 2]
+    value: float = w0 * line[i - 1] + w1 * line[i] + w2 * line[i + 1] + w3 * line[i + 2]
+    return value
 
 
 @inner_jit(counted=False)
-def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
+def log_rows_at(
+    gain: Floats, rest: Floats, noise: float, n1: Floats, n0: Floats, nodes: Ints, m: int,
+    total: float, least: float, terms: Floats,
+) -> float:  # fmt: skip
     """Add to ``total`` the log-likelihood of the rows of m nodes below one whose theta is tried.
 
     gain is (1 - 2 noise)(1 - theta), rest the product of 1 - theta over the other nodes of a path;
@@ -66,9 +71,10 @@ def log_rows_at(gain, rest, noise, n1, n0, nodes, m, total, least, terms):
 
 @jit(counted=False)
 def draw_thetas(
-    words, parent, n_children, size, theta, noise, spread, root, n1, n0,
-    table, log_c_low, c_step, x_edge, line, room, below,
-):  # fmt: skip
+    words: Words, parent: Ints, n_children: Ints, size: Ints, theta: Floats, noise: Floats,
+    spread: Floats, root: Floats, n1: Floats, n0: Floats, table: Floats, log_c_low: float,
+    c_step: float, x_edge: float, line: Floats, room: Floats, below: Ints,
+) -> None:  # fmt: skip
     """Draw theta up the tree, then down, by slice sampling of its logit on [-x_edge, x_edge].
 
     theta, n1, n0 (n_attributes, n_nodes), nodes in pre-order; root (2,) is the root's a, b;
@@ -157,9 +163,9 @@ def draw_thetas(
 
 
 @inner_jit(counted=False)
-def log_noise(omega, prior, quiet, n1, n0):
+def log_noise(omega: float, prior: Floats, quiet: Floats, n1: Floats, n0: Floats) -> float:
     """Return the log-density of logit omega."""
-    total = prior[0] * math.log(omega) + prior[1] * math.log(1.0 - omega)
+    total: float = prior[0] * math.log(omega) + prior[1] * math.log(1.0 - omega)
     for k in range(len(quiet)):
         absent = omega + (1.0 - 2.0 * omega) * quiet[k]
         if n1[k] > 0.0:
@@ -170,7 +176,9 @@ def log_noise(omega, prior, quiet, n1, n0):
 
 
 @jit(counted=False)
-def draw_noise(words, noise, prior, x_most, quiet, n1, n0):
+def draw_noise(
+    words: Words, noise: Floats, prior: Floats, x_most: float, quiet: Floats, n1: Floats, n0: Floats
+) -> None:
     """Draw the chance of a flip of each attribute, the flips themselves summed out.
 
     quiet, n1, n0 (n_attributes, n_nodes). Slice sampling of its logit, stepping out; below x_most.
@@ -197,13 +205,15 @@ def draw_noise(words, noise, prior, x_most, quiet, n1, n0):
 
 
 @inner_jit(counted=False)
-def logistic(x):
+def logistic(x: float) -> float:
     """Return 1 / (1 + exp(-x))."""
     return 1.0 / (1.0 + math.exp(-x))
 
 
 @inner_jit(counted=False)
-def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
+def weigh_precision(
+    parent: Ints, theta: Floats, n_children: Ints, x_edge: float, per_step: float, place: Floats
+) -> float:
     """Return the factor of c in the log-density of one attribute's theta (n_nodes,), root apart.
 
     place (n_nodes,) is written: where on the table of log B each node with children is.
@@ -220,7 +230,9 @@ def weigh_precision(parent, theta, n_children, x_edge, per_step, place):
 
 
 @inner_jit(counted=False)
-def log_normalizers(c, table, log_c_low, c_step, n_children, place):
+def log_normalizers(
+    c: float, table: Floats, log_c_low: float, c_step: float, n_children: Ints, place: Floats
+) -> float:
     """Return the sum of log B over all nodes but the root, at precision c."""
     at = (math.log(c) - log_c_low) / c_step
     i = min(max(int(at), 1), len(table) - 3)
@@ -244,8 +256,9 @@ def log_normalizers(c, table, log_c_low, c_step, n_children, place):
 
 @jit(counted=False)
 def draw_spreads(
-    words, spread, bounds, parent, n_children, theta, table, log_c_low, c_step, x_edge, place
-):
+    words: Words, spread: Floats, bounds: Floats, parent: Ints, n_children: Ints, theta: Floats,
+    table: Floats, log_c_low: float, c_step: float, x_edge: float, place: Floats,
+) -> None:  # fmt: skip
     """Draw c of each attribute by slice sampling on its bounds (2,).
 
     theta (n_attributes, n_nodes); place (n_nodes,) is room to work in.
@@ -270,7 +283,10 @@ def draw_spreads(
 
 
 @jit(counted=False)
-def log_thetas(parent, n_children, theta, spread, table, log_c_low, c_step, x_edge, place):
+def log_thetas(
+    parent: Ints, n_children: Ints, theta: Floats, spread: Floats, table: Floats, log_c_low: float,
+    c_step: float, x_edge: float, place: Floats,
+) -> float:  # fmt: skip
     """Return the log-density of logit theta of all nodes but the root; place is room to work in."""
     per_step = (table.shape[1] - 1) / (2.0 * x_edge)
     total = 0.0
@@ -282,7 +298,7 @@ def log_thetas(parent, n_children, theta, spread, table, log_c_low, c_step, x_ed
 
 
 @jit(counted=False)
-def log_rows(quiet, noise, n1, n0):
+def log_rows(quiet: Floats, noise: Floats, n1: Floats, n0: Floats) -> float:
     """Return the log-likelihood of all rows; quiet, n1, n0 (n_attributes, n_nodes)."""
     total = 0.0
     for d in range(len(noise)):

@@ -2,12 +2,13 @@
 
 import math
 
+from fieldguide._arrays import Floats, Ints, Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import uniform
 
 
 @inner_jit(counted=False)
-def log_logit(x, centre, precision, n1, n0):
+def log_logit(x: float, centre: float, precision: float, n1: float, n0: float) -> float:
     """Return the log-density of theta of one node."""
     soft = math.log1p(math.exp(-abs(x)))
     gap = x - centre
@@ -18,7 +19,10 @@ def log_logit(x, centre, precision, n1, n0):
 
 
 @jit(counted=False)
-def draw_logits(words, parent, theta, sigma, n1, n0, sums, n_children):
+def draw_logits(
+    words: Words, parent: Ints, theta: Floats, sigma: Floats, n1: Floats, n0: Floats, sums: Floats,
+    n_children: Ints,
+) -> None:  # fmt: skip
     """Draw theta up the tree, then down, by slice sampling with stepping out.
 
     theta, n1, n0 (n_attributes, n_nodes), nodes in pre-order; sums, n_children (n_nodes,) are room
@@ -63,7 +67,7 @@ def draw_logits(words, parent, theta, sigma, n1, n0, sums, n_children):
 
 
 @jit(counted=False)
-def draw_steps(words, sigma, bounds, parent, theta):
+def draw_steps(words: Words, sigma: Floats, bounds: Floats, parent: Ints, theta: Floats) -> None:
     """Draw sigma of each attribute by slice sampling on its bounds (2,)."""
     n_nodes = len(parent)
     for d in range(len(sigma)):
@@ -85,6 +89,6 @@ def draw_steps(words, sigma, bounds, parent, theta):
 
 
 @inner_jit(counted=False)
-def log_step(sigma, n_nodes, squares):
+def log_step(sigma: float, n_nodes: int, squares: float) -> float:
     """Return the log-density of sigma, and of theta given it, but for a constant."""
     return -n_nodes * math.log(sigma) - 0.5 * squares / (sigma * sigma)

@@ -13,11 +13,14 @@ import math
 
 import numpy as np
 
+from fieldguide._arrays import Bools, Ints, Words
 from fieldguide._jit import inner_jit
 from fieldguide.describe._attribute_steps import logistic
 from fieldguide.describe._draws import uniform
-from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
+from fieldguide.describe._node_parameters import ATTRIBUTE, Columns, Nodes, fill_scores
 from fieldguide.describe._node_proposals import (
+    Room,
+    Shape,
     log_theta_prior,
     propose_node,
     sum_children,
@@ -29,7 +32,7 @@ _LEAST = 1e-6  # weight of an attribute in which siblings do not differ
 
 
 @inner_jit(counted=False)
-def pick(words, is_choice, n):
+def pick(words: Words, is_choice: Bools, n: int) -> tuple[int, int]:
     """Return a random index below n where ``is_choice``, and how many there are; -1 for none."""
     count = 0
     for k in range(n):
@@ -47,14 +50,14 @@ def pick(words, is_choice, n):
 
 
 @inner_jit(counted=False)
-def find_filled(counts, n, is_filled):
+def find_filled(counts: Ints, n: int, is_filled: Bools) -> None:
     """Write which of the first n nodes have rows."""
     for k in range(n):
         is_filled[k] = counts[k] > 0
 
 
 @inner_jit(counted=False)
-def log_nodes(columns, nodes, n_here, n_all):
+def log_nodes(columns: Columns, nodes: Nodes, n_here: Ints, n_all: Ints) -> float:
     """Return the log-probability of the tree, sticks integrated out."""
     n = nodes.n_used[0]
     hyper = columns.hyper
@@ -63,9 +66,9 @@ def log_nodes(columns, nodes, n_here, n_all):
 
 
 @inner_jit(counted=False)
-def log_rows(nodes, n_here, counts, k):
+def log_rows(nodes: Nodes, n_here: Ints, counts: Ints, k: int) -> float:
     """Return the log-likelihood of all rows at node k from the counts of their entries."""
-    total = n_here[k] * nodes.base[k]
+    total: float = n_here[k] * nodes.base[k]
     for e in range(counts.shape[1]):
         if counts[k, e] > 0:
             total += counts[k, e] * nodes.score[k, e]
@@ -73,7 +76,7 @@ def log_rows(nodes, n_here, counts, k):
 
 
 @inner_jit(counted=False)
-def list_children(nodes, n_all, above, found):
+def list_children(nodes: Nodes, n_all: Ints, above: int, found: Ints) -> int:
     """Write the children with rows at or below them; return how many they are."""
     n = 0
     for k in range(1, nodes.n_used[0]):
@@ -84,7 +87,7 @@ def list_children(nodes, n_all, above, found):
 
 
 @inner_jit(counted=False)
-def list_branch(nodes, n_all, top, found):
+def list_branch(nodes: Nodes, n_all: Ints, top: int, found: Ints) -> int:
     """Write ``top`` and all nodes with rows below it, parents first; return how many they are."""
     found[0] = top
     n = 1
@@ -99,7 +102,10 @@ def list_branch(nodes, n_all, top, found):
 
 
 @inner_jit(counted=False)
-def read_rows(columns, nodes, room, n_here, counts, n_branch, above):
+def read_rows(
+    columns: Columns, nodes: Nodes, room: Room, n_here: Ints, counts: Ints, n_branch: int,
+    above: int,
+) -> int:  # fmt: skip
     """Write rest, n1 and n0 of the branch as the proposal of its top below ``above`` needs them.
 
     Returns of how many nodes they are.
@@ -126,7 +132,9 @@ def read_rows(columns, nodes, room, n_here, counts, n_branch, above):
 
 
 @inner_jit(counted=False)
-def log_tops(columns, shape, nodes, above, children, n_children):
+def log_tops(
+    columns: Columns, shape: Shape, nodes: Nodes, above: int, children: Ints, n_children: int
+) -> float:
     """Return the log-density of the parameters of ``children`` below ``above``."""
     total = 0.0
     for i in range(n_children):
@@ -136,7 +144,10 @@ def log_tops(columns, shape, nodes, above, children, n_children):
 
 
 @inner_jit(counted=False)
-def log_state(columns, nodes, n_here, n_all, counts, branch, first, end):
+def log_state(
+    columns: Columns, nodes: Nodes, n_here: Ints, n_all: Ints, counts: Ints, branch: Ints,
+    first: int, end: int,
+) -> float:  # fmt: skip
     """Return the log-density of the tree and of the rows of branch[first:end]."""
     total = log_nodes(columns, nodes, n_here, n_all)
     for i in range(first, end):
@@ -145,7 +156,7 @@ def log_state(columns, nodes, n_here, n_all, counts, branch, first, end):
 
 
 @inner_jit(counted=False)
-def refill(columns, nodes, branch, first, end, shift):
+def refill(columns: Columns, nodes: Nodes, branch: Ints, first: int, end: int, shift: int) -> None:
     """Compute the scores of branch[first:end] anew, ``shift`` levels deeper."""
     for i in range(first, end):
         nodes.depth[branch[i]] += shift
@@ -153,7 +164,7 @@ def refill(columns, nodes, branch, first, end, shift):
 
 
 @inner_jit(counted=False)
-def hang(nodes, n_all, top, above):
+def hang(nodes: Nodes, n_all: Ints, top: int, above: int) -> None:
     """Make ``top`` a child of ``above`` and count its rows there."""
     k = nodes.parent[top]
     while k >= 0:
@@ -167,7 +178,10 @@ def hang(nodes, n_all, top, above):
 
 
 @inner_jit(counted=False)
-def try_graft(nodes, columns, shape, room, words, counts, n_here, n_all):
+def try_graft(
+    nodes: Nodes, columns: Columns, shape: Shape, room: Room, words: Words, counts: Ints,
+    n_here: Ints, n_all: Ints,
+) -> bool:  # fmt: skip
     """Propose to hang a node under another one; return whether it was accepted."""
     n_used = nodes.n_used[0]
     is_choice, branch, children = room.is_choice, room.branch, room.children
@@ -220,7 +234,9 @@ def try_graft(nodes, columns, shape, room, words, counts, n_here, n_all):
 
 
 @inner_jit(counted=False)
-def part_siblings(columns, nodes, siblings, n_siblings, d, is_apart):
+def part_siblings(
+    columns: Columns, nodes: Nodes, siblings: Ints, n_siblings: int, d: int, is_apart: Bools
+) -> float:
     """Write which siblings stand on the upper side of attribute d; return how far they reach."""
     low, high = np.inf, -np.inf
     for i in range(n_siblings):
@@ -233,7 +249,7 @@ def part_siblings(columns, nodes, siblings, n_siblings, d, is_apart):
 
 
 @inner_jit(counted=False)
-def draw_part(words, columns, nodes, room, n_siblings):
+def draw_part(words: Words, columns: Columns, nodes: Nodes, room: Room, n_siblings: int) -> None:
     """Draw the siblings that stand apart in an attribute, one that differs much more often."""
     n_attributes = nodes.theta.shape[1]
     weight = room.gain
@@ -250,7 +266,7 @@ def draw_part(words, columns, nodes, room, n_siblings):
 
 
 @inner_jit(counted=False)
-def log_part(columns, nodes, room, n_siblings):
+def log_part(columns: Columns, nodes: Nodes, room: Room, n_siblings: int) -> float:
     """Return the log-probability with which :func:`draw_part` draws these siblings."""
     total, hit = 0.0, 0.0
     for d in range(nodes.theta.shape[1]):
@@ -265,7 +281,7 @@ def log_part(columns, nodes, room, n_siblings):
 
 
 @inner_jit(counted=False)
-def find_parents(nodes, n_all, is_parent):
+def find_parents(nodes: Nodes, n_all: Ints, is_parent: Bools) -> int:
     """Write which nodes have children with rows; return how many such nodes there are."""
     count = 0
     for k in range(nodes.n_used[0]):
@@ -278,7 +294,7 @@ def find_parents(nodes, n_all, is_parent):
 
 
 @inner_jit(counted=False)
-def find_hollow(n_here, n_all, n_used, is_hollow):
+def find_hollow(n_here: Ints, n_all: Ints, n_used: int, is_hollow: Bools) -> int:
     """Write which nodes but the root have rows below them alone; return how many there are."""
     count = 0
     for k in range(n_used):
@@ -289,7 +305,9 @@ def find_hollow(n_here, n_all, n_used, is_hollow):
 
 
 @inner_jit(counted=False)
-def insert(nodes, n_all, node, above, children, n_children):
+def insert(
+    nodes: Nodes, n_all: Ints, node: int, above: int, children: Ints, n_children: int
+) -> None:
     """Put ``node`` between ``above`` and some of its children."""
     nodes.parent[node] = above
     nodes.depth[node] = nodes.depth[above] + 1
@@ -300,7 +318,9 @@ def insert(nodes, n_all, node, above, children, n_children):
 
 
 @inner_jit(counted=False)
-def dissolve(nodes, n_all, node, above, children, n_children):
+def dissolve(
+    nodes: Nodes, n_all: Ints, node: int, above: int, children: Ints, n_children: int
+) -> None:
     """Give the children of ``node`` to its parent."""
     n_all[node] = 0
     for i in range(n_children):
@@ -308,7 +328,10 @@ def dissolve(nodes, n_all, node, above, children, n_children):
 
 
 @inner_jit(counted=False)
-def try_gather(nodes, columns, shape, room, words, counts, n_here, n_all, is_release):
+def try_gather(
+    nodes: Nodes, columns: Columns, shape: Shape, room: Room, words: Words, counts: Ints,
+    n_here: Ints, n_all: Ints, is_release: bool,
+) -> bool:  # fmt: skip
     """Propose one gathering of children, or one release; return whether it was accepted."""
     n_used = nodes.n_used[0]
     branch, children, siblings = room.branch, room.children, room.siblings

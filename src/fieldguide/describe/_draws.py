@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from fieldguide._arrays import Words
 from fieldguide._jit import inner_jit, jit
 
 _TINY = 1e-300
@@ -21,7 +22,7 @@ def seed_words(generator: np.random.Generator) -> np.ndarray:
 
 
 @jit(counted=False)
-def uniform(words):
+def uniform(words: Words) -> float:
     """Return a number in (0, 1); words (4,) uint64 change in place."""
     s0, s1, s2, s3 = words[0], words[1], words[2], words[3]
     total = s0 + s3
@@ -38,7 +39,7 @@ def uniform(words):
 
 
 @jit(counted=False)
-def normal(words):
+def normal(words: Words) -> float:
     """Return a standard normal number, by the polar method."""
     while True:
         x = 2.0 * uniform(words) - 1.0
@@ -49,7 +50,7 @@ def normal(words):
 
 
 @jit(counted=False)
-def log_gamma_variate(words, shape):
+def log_gamma_variate(words: Words, shape: float) -> float:
     """Return the logarithm of a Gamma(shape, 1) number; safe for shapes near 0.
 
     G. Marsaglia and W. Tsang, "A simple method for generating gamma variables", 2000.
@@ -70,7 +71,7 @@ def log_gamma_variate(words, shape):
 
 
 @jit(counted=False)
-def beta(words, a, b):
+def beta(words: Words, a: float, b: float) -> float:
     """Return a Beta(a, b) number in (0, 1), never 0 or 1 by rounding."""
     gap = log_gamma_variate(words, b) - log_gamma_variate(words, a)
     if gap > 690.0:
@@ -79,13 +80,13 @@ def beta(words, a, b):
 
 
 @jit(counted=False)
-def beta_from_one(words, b):
+def beta_from_one(words: Words, b: float) -> float:
     """Return a Beta(1, b) number, by its inverse."""
     return min(max(-math.expm1(math.log(uniform(words)) / b), _TINY), ONE_LESS)
 
 
 @jit(counted=False)
-def truncated_beta(words, a, b, floor):
+def truncated_beta(words: Words, a: float, b: float, floor: float) -> float:
     """Return a Beta(a, b) number in [floor, 1 - floor], by rejection.
 
     A parameter below 1 puts a pole at its end of [0, 1]: then the power alone is drawn by its
@@ -120,19 +121,21 @@ def truncated_beta(words, a, b, floor):
 
 
 @inner_jit(counted=False)
-def power_mass(a, low, high):
+def power_mass(a: float, low: float, high: float) -> float:
     """Return the integral of t^(a-1) from low to high."""
     if a < 1e-9:
         return math.log(high / low)
-    return (high**a - low**a) / a
+    mass: float = (high**a - low**a) / a
+    return mass
 
 
 @inner_jit(counted=False)
-def power_draw(words, a, low, high):
+def power_draw(words: Words, a: float, low: float, high: float) -> float:
     """Return a number with density proportional to t^(a-1) on [low, high]."""
     u = uniform(words)
     if a < 1e-9:
-        return low * (high / low) ** u
+        drawn: float = low * (high / low) ** u
+        return drawn
     # The power of high, which may be tiny, cancels.
     ratio = math.exp(a * math.log(low / high))
     t = high * math.exp(math.log(u + (1.0 - u) * ratio) / a)

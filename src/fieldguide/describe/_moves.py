@@ -14,19 +14,23 @@ Sticks are integrated out. Nodes that die are left behind with no rows.
 
 import math
 
+from fieldguide._arrays import Bools, Ints, Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._attribute_steps import logistic
 from fieldguide.describe._branch_moves import find_filled, log_nodes, pick, try_gather, try_graft
 from fieldguide.describe._draws import uniform
-from fieldguide.describe._node_parameters import ATTRIBUTE, fill_scores
-from fieldguide.describe._node_proposals import log_theta_prior, propose_node
+from fieldguide.describe._node_parameters import ATTRIBUTE, Columns, Nodes, fill_scores
+from fieldguide.describe._node_proposals import Room, Shape, log_theta_prior, propose_node
 from fieldguide.describe._sticks import count_entries, score_row
 
 _N_ROUNDS = 3
 
 
 @inner_jit(counted=False)
-def launch(nodes, columns, room, donor, above, anchor, n_members, start, stop, entries):
+def launch(
+    nodes: Nodes, columns: Columns, room: Room, donor: int, above: int, anchor: int, n_members: int,
+    start: Ints, stop: Ints, entries: Ints,
+) -> None:  # fmt: skip
     """Count the attributes, n1 and n0, of the rows that would follow ``anchor`` to a new leaf.
 
     Depends on nothing but the rows of the donor, the anchor, and the nodes ``donor`` and ``above``.
@@ -74,7 +78,7 @@ def launch(nodes, columns, room, donor, above, anchor, n_members, start, stop, e
 
 
 @inner_jit(counted=False)
-def shift_rows(nodes, n_here, n_all, giver, taker, n):
+def shift_rows(nodes: Nodes, n_here: Ints, n_all: Ints, giver: int, taker: int, n: int) -> None:
     """Count n rows less at ``giver`` and n more at ``taker``."""
     n_here[giver] -= n
     n_here[taker] += n
@@ -89,7 +93,7 @@ def shift_rows(nodes, n_here, n_all, giver, taker, n):
 
 
 @inner_jit(counted=False)
-def find_leaves(nodes, n_all, is_leaf):
+def find_leaves(nodes: Nodes, n_all: Ints, is_leaf: Bools) -> None:
     """Write which nodes are leaves with rows, the root never."""
     n = nodes.n_used[0]
     find_filled(n_all, n, is_leaf)
@@ -100,7 +104,7 @@ def find_leaves(nodes, n_all, is_leaf):
 
 
 @inner_jit(counted=False)
-def count_siblings(nodes, n_all, above):
+def count_siblings(nodes: Nodes, n_all: Ints, above: int) -> int:
     """Return the number of children with rows."""
     count = 0
     for k in range(1, nodes.n_used[0]):
@@ -111,8 +115,9 @@ def count_siblings(nodes, n_all, above):
 
 @inner_jit(counted=False)
 def try_birth(
-    nodes, columns, shape, room, words, start, stop, entries, labels, n_here, n_all, is_death
-):
+    nodes: Nodes, columns: Columns, shape: Shape, room: Room, words: Words, start: Ints, stop: Ints,
+    entries: Ints, labels: Ints, n_here: Ints, n_all: Ints, is_death: bool,
+) -> bool:  # fmt: skip
     """Propose one birth, or one death; return whether it was accepted."""
     n_used = nodes.n_used[0]
     members, goes, is_choice = room.members, room.goes, room.is_choice
@@ -234,9 +239,9 @@ def try_birth(
 
 @jit(counted=False)
 def try_moves(
-    nodes, columns, shape, room, words, start, stop, entries, labels, n_here, n_all, counts,
-    n_moves, done,
-):  # fmt: skip
+    nodes: Nodes, columns: Columns, shape: Shape, room: Room, words: Words, start: Ints, stop: Ints,
+    entries: Ints, labels: Ints, n_here: Ints, n_all: Ints, counts: Ints, n_moves: Ints, done: Ints,
+) -> None:  # fmt: skip
     """Try moves; n_moves (3,) says how many births or deaths, grafts, gatherings or releases.
 
     done (5, 2) counts births, deaths, grafts, gatherings and releases, tried and accepted. n_here,
@@ -265,7 +270,7 @@ def try_moves(
 
 
 @inner_jit(counted=False)
-def count_move(done, which, is_accepted):
+def count_move(done: Ints, which: int, is_accepted: bool) -> None:
     """Count a move that was tried."""
     done[which, 0] += 1
     if is_accepted:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._arrays import Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import normal, truncated_beta
 
@@ -67,7 +68,7 @@ def make_nodes(room: int, n_attributes: int) -> Nodes:
 
 
 @inner_jit(counted=False)
-def draw_theta(nodes, columns, words, k):
+def draw_theta(nodes: Nodes, columns: Columns, words: Words, k: int) -> None:
     """Draw theta of node k from its prior, given its parent."""
     above = nodes.parent[k]
     for d in range(nodes.theta.shape[1]):
@@ -80,7 +81,7 @@ def draw_theta(nodes, columns, words, k):
 
 
 @jit(counted=False)
-def fill_scores(nodes, columns, k):
+def fill_scores(nodes: Nodes, columns: Columns, k: int) -> None:
     """Compute quiet, score and base of node k; those of its parent are there already."""
     above = nodes.parent[k]
     n = nodes.theta.shape[1]
@@ -104,7 +105,7 @@ def fill_scores(nodes, columns, k):
 
 
 @jit(counted=False)
-def fill_all_scores(nodes, columns):
+def fill_all_scores(nodes: Nodes, columns: Columns) -> None:
     """Compute the scores of every node; parents precede children."""
     for k in range(nodes.n_used[0]):
         fill_scores(nodes, columns, k)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints, Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._attribute_steps import (
     cubic_weights,
@@ -26,13 +27,15 @@ from fieldguide.describe._attribute_steps import (
     logistic,
 )
 from fieldguide.describe._draws import uniform
-from fieldguide.describe._node_parameters import ATTRIBUTE
+from fieldguide.describe._node_parameters import ATTRIBUTE, Columns, Nodes
 
 _N_BINS = 16
 _N_STAGES = 3
 _ANYWHERE = 0.0002  # share of a proposal that is even over the whole range
 _SIGNIFICAND = np.int64((1 << 52) - 1)
 _ONE = np.int64(1023 << 52)
+
+Shape = tuple[Floats, float, float, float]  # the table of log B(x, c): log_c_low, c_step, x_edge
 
 
 class Room(NamedTuple):
@@ -75,7 +78,7 @@ def make_room(n_rows: int, room: int, n_attributes: int, n_x: int) -> Room:
 
 
 @jit(counted=False)
-def rough_log(x):
+def rough_log(x: float) -> float:
     """Return log x within 2e-6; x is positive and normal."""
     bits = np.float64(x).view(np.int64)
     power = (bits >> np.int64(52)) - np.int64(1023)
@@ -89,13 +92,15 @@ def rough_log(x):
 
 
 @inner_jit(counted=False)
-def to_line(kind, t):
+def to_line(kind: int, t: float) -> float:
     """Return the coordinate in which parameters are proposed."""
     return math.log(t / (1.0 - t)) if kind == ATTRIBUTE else t
 
 
 @jit(counted=False)
-def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
+def log_beta_at(
+    table: Floats, log_c_low: float, c_step: float, x_edge: float, c: float, x: float
+) -> float:
     """Return the tabulated normalizer at precision c and logit x."""
     at = (math.log(c) - log_c_low) / c_step
     i = min(max(int(at), 1), len(table) - 3)
@@ -111,7 +116,7 @@ def log_beta_at(table, log_c_low, c_step, x_edge, c, x):
 
 
 @inner_jit(counted=False)
-def log_theta_prior(columns, shape, above, theta):
+def log_theta_prior(columns: Columns, shape: Shape, above: Floats, theta: Floats) -> float:
     """Return the log-density of a child's parameters, in their coordinate; shape is the table's.
 
     above, theta (n_attributes,) are those of the parent and of the child.
@@ -130,7 +135,9 @@ def log_theta_prior(columns, shape, above, theta):
 
 
 @jit(counted=False)
-def sum_children(columns, nodes, children, n_children, sums):
+def sum_children(
+    columns: Columns, nodes: Nodes, children: Ints, n_children: int, sums: Floats
+) -> None:
     """Write sums (2, n_attributes) of log theta and log(1 - theta), or of theta and nothing."""
     n_attributes = nodes.theta.shape[1]
     for d in range(n_attributes):
@@ -146,7 +153,10 @@ def sum_children(columns, nodes, children, n_children, sums):
 
 
 @inner_jit(counted=False)
-def fill_heights(columns, room, d, parent, n_children, n_nodes, x_edge, low, width):
+def fill_heights(
+    columns: Columns, room: Room, d: int, parent: float, n_children: int, n_nodes: int,
+    x_edge: float, low: float, width: float,
+) -> None:  # fmt: skip
     """Write the log-density, but for a constant, at the middle of each bin."""
     c = columns.spread[d]
     s1, s2 = room.sums[0, d], room.sums[1, d]
@@ -185,7 +195,10 @@ def fill_heights(columns, room, d, parent, n_children, n_nodes, x_edge, low, wid
 
 
 @jit(counted=False)
-def propose_node(words, columns, shape, room, above, n_children, n_nodes, theta, is_given):
+def propose_node(
+    words: Words, columns: Columns, shape: Shape, room: Room, above: Floats, n_children: int,
+    n_nodes: int, theta: Floats, is_given: bool,
+) -> float:  # fmt: skip
     """Draw the parameters of a node into theta (n_attributes,); above are those of its parent.
 
     ``is_given``: draw nothing, theta is the proposal. Returns its log-density.

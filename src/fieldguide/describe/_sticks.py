@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints, Words
 from fieldguide._jit import inner_jit, jit
 from fieldguide.describe._draws import (
     ONE_LESS,
@@ -24,15 +25,15 @@ from fieldguide.describe._draws import (
     log_gamma_variate,
     uniform,
 )
-from fieldguide.describe._node_parameters import draw_theta, fill_scores
+from fieldguide.describe._node_parameters import Columns, Nodes, draw_theta, fill_scores
 
 FULL = -1  # a kernel's answer when the nodes have no room left
 
 
 @inner_jit(counted=False)
-def add_child(nodes, columns, words, above):
+def add_child(nodes: Nodes, columns: Columns, words: Words, above: int) -> int:
     """Append a child of ``above`` with stop and theta from the prior; return it, or FULL."""
-    k = nodes.n_used[0]
+    k: int = nodes.n_used[0]
     if k == len(nodes.parent):
         return FULL
     nodes.n_used[0] = k + 1
@@ -48,7 +49,7 @@ def add_child(nodes, columns, words, above):
 
 
 @inner_jit(counted=False)
-def link_last(nodes, above, k):
+def link_last(nodes: Nodes, above: int, k: int) -> None:
     """Make k the last child of ``above``."""
     before = nodes.last[above]
     nodes.following[k] = -1
@@ -60,7 +61,7 @@ def link_last(nodes, above, k):
 
 
 @inner_jit(counted=False)
-def draw_stop(columns, words, depth, n_here, n_below):
+def draw_stop(columns: Columns, words: Words, depth: int, n_here: int, n_below: int) -> float:
     """Draw the share that stays at a node, given its rows."""
     if depth >= columns.max_depth:
         return 1.0
@@ -71,7 +72,10 @@ def draw_stop(columns, words, depth, n_here, n_below):
 
 
 @jit(counted=False)
-def draw_sticks(nodes, columns, words, n_here, n_all, children, offset, waiting, mass):
+def draw_sticks(
+    nodes: Nodes, columns: Columns, words: Words, n_here: Ints, n_all: Ints, children: Ints,
+    offset: Ints, waiting: Ints, mass: Floats,
+) -> int:  # fmt: skip
     """Draw all sticks and the order of siblings given the rows at (and below) each node.
 
     n_here, n_all (n_nodes,); every node has rows at or below it. The children of node k stand at
@@ -119,7 +123,8 @@ def draw_sticks(nodes, columns, words, n_here, n_all, children, offset, waiting,
                 taken = unborn * beta_from_one(words, gamma)
                 unborn -= taken
             nodes.share[child] = min(max(taken / left, 1e-300), ONE_LESS)
-    return nodes.n_used[0]
+    n_used: int = nodes.n_used[0]
+    return n_used
 
 
 class Segments(NamedTuple):
@@ -146,7 +151,7 @@ def make_segments(room: int) -> Segments:
 
 
 @inner_jit(counted=False)
-def lay_out(nodes, columns, segments):
+def lay_out(nodes: Nodes, columns: Columns, segments: Segments) -> None:
     """Write the segments."""
     edge, owner, place = segments.edge, segments.owner, segments.place
     mass, left, guide = segments.mass, segments.left, segments.guide
@@ -183,16 +188,19 @@ def lay_out(nodes, columns, segments):
 
 
 @inner_jit(counted=False)
-def score_row(nodes, entries, start, stop, k):
+def score_row(nodes: Nodes, entries: Ints, start: int, stop: int, k: int) -> float:
     """Return the log-likelihood of a row at node k."""
-    total = nodes.base[k]
+    total: float = nodes.base[k]
     for j in range(start, stop):
         total += nodes.score[k, entries[j]]
     return total
 
 
 @jit(counted=False)
-def assign_rows(nodes, columns, segments, words, start, stop, entries, labels):
+def assign_rows(
+    nodes: Nodes, columns: Columns, segments: Segments, words: Words, start: Ints, stop: Ints,
+    entries: Ints, labels: Ints,
+) -> int:  # fmt: skip
     """Move each row by slice sampling on the stick; labels (n,) change. Returns FULL or 0.
 
     The interval shrinks towards the segment of the row's node, so a place on it need not be kept.
@@ -228,7 +236,7 @@ def assign_rows(nodes, columns, segments, words, start, stop, entries, labels):
 
 
 @jit(counted=False)
-def count_up(parent, labels, n_here, n_all):
+def count_up(parent: Ints, labels: Ints, n_here: Ints, n_all: Ints) -> None:
     """Count the rows at each node, and at or below it; a parent precedes its children."""
     for k in range(len(n_here)):
         n_here[k] = 0
@@ -241,7 +249,7 @@ def count_up(parent, labels, n_here, n_all):
 
 
 @jit(counted=False)
-def link_all(nodes, n_all):
+def link_all(nodes: Nodes, n_all: Ints) -> None:
     """Make the lists of children anew from the parents of the nodes with rows."""
     for k in range(nodes.n_used[0]):
         nodes.first[k] = -1
@@ -252,7 +260,7 @@ def link_all(nodes, n_all):
 
 
 @jit(counted=False)
-def find_preorder(nodes, n_all, order, pending):
+def find_preorder(nodes: Nodes, n_all: Ints, order: Ints, pending: Ints) -> int:
     """Write the nodes with rows at or below them into ``order``; return how many they are.
 
     pending has room for one node more than there are.
@@ -281,7 +289,7 @@ def find_preorder(nodes, n_all, order, pending):
 
 
 @jit(counted=False)
-def count_entries(start, stop, entries, labels, counts):
+def count_entries(start: Ints, stop: Ints, entries: Ints, labels: Ints, counts: Ints) -> None:
     """Count each entry over the rows of each node; counts (n_nodes, 2 n_attributes)."""
     for k in range(counts.shape[0]):
         for e in range(counts.shape[1]):
@@ -293,7 +301,10 @@ def count_entries(start, stop, entries, labels, counts):
 
 
 @jit(counted=False)
-def draw_unsure(nodes, words, labels, stop, entries, fixed_stop, soft_start, soft, evidence):
+def draw_unsure(
+    nodes: Nodes, words: Words, labels: Ints, stop: Ints, entries: Ints, fixed_stop: Ints,
+    soft_start: Ints, soft: Ints, evidence: Floats,
+) -> None:  # fmt: skip
     """Draw the attributes that are known as scores only, given the node of each row.
 
     The entries of row i from fixed_stop[i] on are written anew; stop[i] is where they end.
@@ -312,7 +323,9 @@ def draw_unsure(nodes, words, labels, stop, entries, fixed_stop, soft_start, sof
 
 
 @jit(counted=False)
-def log_stops(alpha, decay, max_depth, n_nodes, depth, n_here, n_all):
+def log_stops(
+    alpha: float, decay: float, max_depth: int, n_nodes: int, depth: Ints, n_here: Ints, n_all: Ints
+) -> float:
     """Return the log-probability of where rows stop, sticks integrated out."""
     total = 0.0
     for k in range(n_nodes):
@@ -325,7 +338,7 @@ def log_stops(alpha, decay, max_depth, n_nodes, depth, n_here, n_all):
 
 
 @jit(counted=False)
-def log_branches(gamma, n_nodes, parent, n_here, n_all):
+def log_branches(gamma: float, n_nodes: int, parent: Ints, n_here: Ints, n_all: Ints) -> float:
     """Return the log-probability of how rows part among children, sticks integrated out."""
     total = 0.0
     for k in range(n_nodes):
@@ -338,7 +351,10 @@ def log_branches(gamma, n_nodes, parent, n_here, n_all):
 
 
 @jit(counted=False)
-def draw_hyper(words, hyper, bounds, max_depth, parent, depth, n_here, n_all):
+def draw_hyper(
+    words: Words, hyper: Floats, bounds: Floats, max_depth: int, parent: Ints, depth: Ints,
+    n_here: Ints, n_all: Ints,
+) -> None:  # fmt: skip
     """Draw alpha, lambda and gamma in turn by slice sampling; bounds (3, 2)."""
     for which in range(3):
         x = hyper[which]

@@ -119,8 +119,10 @@ class AttributeLikelihood(Likelihood):
             n0,
         )
         bounds = np.array(self.c_bounds, dtype=float)
-        given = sample.parent, n_children, theta
-        steps.draw_spreads(words, sample.spread, bounds, *given, *shape, np.empty(n_nodes))
+        steps.draw_spreads(
+            words, sample.spread, bounds, sample.parent, n_children, theta, *shape,
+            np.empty(n_nodes),
+        )  # fmt: skip
 
     def table(self) -> tuple[np.ndarray, float, float, float]:
         """Return log B with the least log c, the step of log c, and the largest logit."""

@@ -10,12 +10,13 @@ import math
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Int, Ints
 from fieldguide._jit import inner_jit, jit
 
 LEVELS = 64
 WIDTH = 64
 _WIDTH = np.uint64(WIDTH)
-_WORST = np.int64(np.iinfo(np.int64).max)
+_WORST: Int = np.int64(np.iinfo(np.int64).max)
 
 # Of log2(m) = s · Σ_k a_k s^2k with s = (m − 1) / (m + 1), for m in [√½, √2).
 _A = tuple(2 / math.log(2) / (2 * k + 1) for k in range(11))
@@ -28,7 +29,7 @@ _ROUND_BITS = int(np.float64(_ROUND).view(np.int64))
 
 
 @jit(counted=False)
-def find_range(levels, rows, low, high):
+def find_range(levels: Ints, rows: Ints, low: Ints, high: Ints) -> None:
     """Write the least and the largest level of each column among some rows; O(rows × d)."""
     low[:] = 255
     high[:] = 0
@@ -39,7 +40,7 @@ def find_range(levels, rows, low, high):
 
 
 @jit(counted=False)
-def gather_blocks(levels, rows, features, blocks):
+def gather_blocks(levels: Ints, rows: Ints, features: Ints, blocks: Ints) -> None:
     """Copy some rows of some columns into blocks, (n_blocks, m × WIDTH); O(rows × features)."""
     for b in range(blocks.shape[0]):
         first = b * WIDTH
@@ -50,7 +51,7 @@ def gather_blocks(levels, rows, features, blocks):
 
 
 @jit(counted=False)
-def count_raised(block, low):
+def count_raised(block: Ints, low: Ints) -> int:
     """Return how many entries of a block are above the lowest level of their column; O(entries)."""
     found = 0
     for i in range(len(block) // WIDTH):
@@ -61,7 +62,7 @@ def count_raised(block, low):
 
 
 @jit(counted=False)
-def list_raised(block, low, at, starts, entries):
+def list_raised(block: Ints, low: Ints, at: int, starts: Ints, entries: Ints) -> None:
     """Write the places in a block's sums of each row's raised entries, from ``at`` on; O(entries).
 
     Those of row i then stand at ``entries[starts[i] : starts[i + 1]]``.
@@ -76,7 +77,10 @@ def list_raised(block, low, at, starts, entries):
 
 
 @jit
-def add_and_find(blocks, first, last, entries, starts, rows, amounts, sums, low, high, total):
+def add_and_find(
+    blocks: Ints, first: int, last: int, entries: Ints, starts: Ints, rows: Ints, amounts: Ints,
+    sums: Ints, low: Ints, high: Ints, total: int,
+) -> tuple[Int, int, int]:  # fmt: skip
     """Add amounts to the sums per level of some blocks; return the best stump's edge and place.
 
     ``sums`` is (n_blocks, LEVELS × WIDTH); ``low`` and ``high`` (n_blocks × WIDTH,) are the levels
@@ -117,7 +121,7 @@ def add_and_find(blocks, first, last, entries, starts, rows, amounts, sums, low,
 
 
 @inner_jit(counted=False)
-def add_amounts(block, rows, amounts, sums):
+def add_amounts(block: Ints, rows: Ints, amounts: Ints, sums: Ints) -> None:
     """Add the amount of each row to the sum of its level in every column; O(rows × WIDTH)."""
     for r in range(len(rows)):
         # Unsigned numbers: no test for negative places in the innermost loop.
@@ -128,7 +132,7 @@ def add_amounts(block, rows, amounts, sums):
 
 
 @inner_jit(counted=False)
-def add_listed(entries, starts, rows, amounts, sums):
+def add_listed(entries: Ints, starts: Ints, rows: Ints, amounts: Ints, sums: Ints) -> None:
     """Add the amount of each row at the places listed for it; O(places)."""
     for r in range(len(rows)):
         amount = amounts[r]
@@ -137,7 +141,10 @@ def add_listed(entries, starts, rows, amounts, sums):
 
 
 @jit(counted=False)
-def reweigh(block, column, threshold, side, alpha, factor, sign, weight, score, rows, amounts):
+def reweigh(
+    block: Ints, column: int, threshold: int, side: int, alpha: float, factor: float, sign: Ints,
+    weight: Ints, score: Floats, rows: Ints, amounts: Ints,
+) -> tuple[int, Int]:  # fmt: skip
     """Let a stump speak: add it to the score, raise the weights of the rows that it gets wrong.
 
     Their places and the changes of weight · sign are written first in ``rows`` and ``amounts``;
@@ -158,7 +165,7 @@ def reweigh(block, column, threshold, side, alpha, factor, sign, weight, score, 
 
 
 @jit(counted=False)
-def rank_entropy(count):
+def rank_entropy(count: float) -> Int:
     """Return count · log2(count) as the nearest whole number, 0 for 0; count is whole, below 2^44.
 
     It has no branch, so that loops over it become vector code. The logarithm is exact to the last
@@ -175,7 +182,10 @@ def rank_entropy(count):
 
 
 @jit
-def find_split(blocks, first, last, group, weight, whole, low, high):
+def find_split(
+    blocks: Ints, first: int, last: int, group: Ints, weight: Floats, whole: Floats, low: Ints,
+    high: Ints,
+) -> tuple[Int, int, int]:  # fmt: skip
     """Return the split of least entropy in some blocks: entropy, place, threshold.
 
     ``group`` (m,) are the classes of the rows, best ascending; ``weight`` (m,) whole numbers as
@@ -242,7 +252,9 @@ def find_split(blocks, first, last, group, weight, whole, low, high):
 
 
 @inner_jit(counted=False)
-def sort_by_level(block, column, low, chosen, order, start):
+def sort_by_level(
+    block: Ints, column: int, low: int, chosen: Ints, order: Ints, start: Ints
+) -> None:
     """Write the rows above the lowest level in the order of their levels; O(m).
 
     Those of level v stand at ``order[start[v] : start[v + 1]]``.
@@ -266,7 +278,10 @@ def sort_by_level(block, column, low, chosen, order, start):
 
 
 @jit(counted=False)
-def sum_sides(block, column, threshold, group, weight, left, right):
+def sum_sides(
+    block: Ints, column: int, threshold: int, group: Ints, weight: Floats, left: Floats,
+    right: Floats,
+) -> None:  # fmt: skip
     """Add the weights of each class below a threshold and from it on; O(m)."""
     for i in range(len(group)):
         if block[i * WIDTH + column] < threshold:

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._arrays import Int, Ints
 from fieldguide._jit import inline_jit
 
 FREE, CLOSED = -1, -2  # places of entries that are not in the heap
+ZERO: Int = np.int64(0)  # where counters begin
 
 
 class Heap(NamedTuple):
@@ -22,7 +24,7 @@ class Heap(NamedTuple):
 
 
 @inline_jit
-def put(heap, size, entry, priority, clock):
+def put(heap: Heap, size: Int, entry: Int, priority: float, clock: Int) -> Int:
     """Add an entry that is free, or move one up that is in the heap; return the heap's size."""
     heap.priority[entry] = priority
     if heap.place[entry] == FREE:
@@ -33,7 +35,9 @@ def put(heap, size, entry, priority, clock):
 
 
 @inline_jit
-def offer(heap, size, entry, priority, clock, touched, n_touched):
+def offer(
+    heap: Heap, size: Int, entry: Int, priority: float, clock: Int, touched: Ints, n_touched: Int
+) -> tuple[Int, Int]:
     """Put an entry into the heap, or further up, unless it is closed or better already.
 
     Entries that come for the first time are noted in ``touched``. Returns both sizes.
@@ -48,14 +52,14 @@ def offer(heap, size, entry, priority, clock, touched, n_touched):
 
 
 @inline_jit
-def is_next(heap, size, entry, priority):
+def is_next(heap: Heap, size: Int, entry: Int, priority: float) -> bool:
     """Tell whether a new entry would leave the heap at once: then it need not go there."""
-    is_new = heap.place[entry] == FREE
+    is_new: bool = heap.place[entry] == FREE
     return is_new and (size == 0 or priority >= heap.priority[heap.entries[0]])
 
 
 @inline_jit
-def pop(heap, size, state):
+def pop(heap: Heap, size: Int, state: Int) -> Int:
     """Take the first of ``size`` entries out of the heap, and leave ``state`` as its place."""
     entry = np.int64(heap.entries[0])
     heap.place[entry] = state
@@ -66,15 +70,17 @@ def pop(heap, size, state):
 
 
 @inline_jit
-def _is_before(heap, a, b):
+def _is_before(heap: Heap, a: Int, b: Int) -> bool:
     """Tell whether entry a leaves the heap before b; of equals, the one that came last."""
     if heap.priority[a] != heap.priority[b]:
-        return heap.priority[a] > heap.priority[b]
-    return heap.order[a] > heap.order[b]
+        is_before: bool = heap.priority[a] > heap.priority[b]
+    else:
+        is_before = heap.order[a] > heap.order[b]
+    return is_before
 
 
 @inline_jit
-def _sift_up(heap, at):
+def _sift_up(heap: Heap, at: Int) -> None:
     entry = heap.entries[at]
     while at > 0:
         above = (at - 1) // 2
@@ -87,7 +93,7 @@ def _sift_up(heap, at):
 
 
 @inline_jit
-def sift_down(heap, size, at):
+def sift_down(heap: Heap, size: Int, at: Int) -> None:
     entry = heap.entries[at]
     while 2 * at + 1 < size:
         child = 2 * at + 1

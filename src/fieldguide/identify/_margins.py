@@ -6,16 +6,17 @@ number of rows, so that single rows and batches agree; and the same compiled cod
 two there is.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from fieldguide._jit import inline_jit, inner_jit
+from fieldguide._arrays import Float, Floats, Int
+from fieldguide._jit import CompiledFunction, inline_jit, inner_jit
 from fieldguide.svm._kernels import dot_single
 
 FAST = {"reassoc", "contract", "nsz"}  # sums in any order, as those of dot_single
-# the same sum
-_dot = inner_jit(dot_single.py_func, plain=np.dot, counted=False, fastmath=FAST)
+_same_sum = cast(CompiledFunction, dot_single).py_func
+_dot = inner_jit(_same_sum, plain=np.dot, counted=False, fastmath=FAST)
 
 
 class Rows(NamedTuple):
@@ -56,13 +57,14 @@ class Links(NamedTuple):
 
 
 @inline_jit
-def margin(x, source, j):
+def margin(x: Row, source: Source, j: Int) -> float:
     """Return function j at the row x. O(width)."""
     if source.width > 0:
         return float(apply(x.values, source.coef, source.intercept, j))
-    return x.margins[j]
+    known: float = x.margins[j]
+    return known
 
 
 @inline_jit
-def apply(values, coef, intercept, j):
+def apply(values: Floats, coef: Floats, intercept: Floats, j: Int) -> Float:
     return np.float32(_dot(coef[j], values) + intercept[j])

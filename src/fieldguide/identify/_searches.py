@@ -2,8 +2,8 @@
 
 Searches keep a heap of *entries*: node j is entry j, leaf l is entry n_nodes + l. What they note
 of an entry or class is put back when the row is done, so that a row costs what it visits. Counters
-begin as ``np.int64(0)``: a plain 0 would be a type of its own, and every function that takes it
-would be compiled twice.
+begin as :data:`ZERO`: a plain 0 would be a type of its own, and every function that takes it would
+be compiled twice.
 """
 
 import math
@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Int, Ints
 from fieldguide._jit import inline_jit, inner_jit
-from fieldguide.identify._heap import CLOSED, FREE, Heap, is_next, offer, pop, put, sift_down
-from fieldguide.identify._margins import margin
+from fieldguide.identify._heap import CLOSED, FREE, ZERO, Heap, is_next, offer, pop, put, sift_down
+from fieldguide.identify._margins import Links, Row, Source, margin
 
 # A best-first search that opens old nodes again and again for new paths goes on in the order of
 # the nodes, where each is opened once: a graph can have exponentially many paths.
 _PATIENCE, _PATIENCE_PER_NODE = 64, 4
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """Nodes whose function is known at the row."""
 
     logit: np.ndarray  # (n_nodes,)
@@ -28,7 +29,7 @@ class _Asked(NamedTuple):
     nodes: np.ndarray  # (n_nodes,) int32, in the order of asking
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """Classes that the row has reached."""
 
     mass: np.ndarray  # (n_classes,)
@@ -37,7 +38,7 @@ class _Found(NamedTuple):
 
 
 @inner_jit
-def allocate(links):
+def allocate(links: Links) -> tuple[Heap, Asked, Found]:
     n_nodes, n_entries = links.left.shape[0], links.left.shape[0] + links.leaf_class.shape[0]
     heap = Heap(
         np.empty(n_entries, dtype=np.int32),
@@ -45,12 +46,12 @@ def allocate(links):
         np.empty(n_entries),
         np.empty(n_entries, dtype=np.int64),
     )
-    asked = _Asked(
+    asked = Asked(
         np.empty(n_nodes),
         np.zeros(n_nodes, dtype=np.bool_),
         np.empty(n_nodes, dtype=np.int32),
     )
-    found = _Found(
+    found = Found(
         np.zeros(links.n_classes),
         np.full(links.n_classes, -1, dtype=np.int32),
         np.empty(links.n_classes, dtype=np.int32),
@@ -59,7 +60,7 @@ def allocate(links):
 
 
 @inline_jit
-def forget(n_known, n_found, asked, found):
+def forget(n_known: Int, n_found: Int, asked: Asked, found: Found) -> None:
     for r in range(n_known):
         asked.is_known[asked.nodes[r]] = False
     for r in range(n_found):
@@ -67,14 +68,17 @@ def forget(n_known, n_found, asked, found):
 
 
 @inline_jit
-def search_mass(x, source, links, budget, heap, waiting, asked, found):
+def search_mass(
+    x: Row, source: Source, links: Links, budget: Int, heap: Heap, waiting: Floats, asked: Asked,
+    found: Found,
+) -> tuple[Int, Int, Int, float]:  # fmt: skip
     """Open entries by their mass until one class is ahead of the next by more than is left.
 
     Mass that comes to an entry in the heap joins what waits there. Returns the leading class, how
     many classes were reached and how many nodes asked, and the mass that is left.
     """
     n_nodes, n_roots = links.left.shape[0], links.roots.shape[0]
-    size = clock = n_known = n_found = n_again = np.int64(0)
+    size = clock = n_known = n_found = n_again = ZERO
     for t in range(n_roots - 1, 0, -1):
         entry = _entry(links.roots[t], n_nodes)
         waiting[entry] = 1.0 / n_roots
@@ -144,19 +148,19 @@ def search_mass(x, source, links, budget, heap, waiting, asked, found):
 
 @inline_jit
 def search_near(
-    x, source, links, root, tolerance, max_classes, budget, heap, touched, asked, found,
-    n_known, n_found,
-):  # fmt: skip
+    x: Row, source: Source, links: Links, root: Int, tolerance: float, max_classes: Int,
+    budget: Int, heap: Heap, touched: Ints, asked: Asked, found: Found, n_known: Int, n_found: Int,
+) -> tuple[Int, Int, float]:  # fmt: skip
     """Open entries by their most probable path until it is ``tolerance`` below the first leaf's.
 
     Each entry is opened once. Returns how many classes were reached and how many nodes asked, in
     this tree and those before, and the mass of the paths to them.
     """
     n_nodes, share = links.left.shape[0], 1.0 / links.roots.shape[0]
-    entry, log_p, size, clock = _entry(root, n_nodes), 0.0, np.int64(0), np.int64(0)
+    entry, log_p, size, clock = _entry(root, n_nodes), 0.0, ZERO, ZERO
     heap.place[entry] = CLOSED
     touched[0] = entry
-    n_touched = np.int64(1)
+    n_touched: Int = np.int64(1)
     total, least = 0.0, -np.inf
     while True:
         is_spent = entry < n_nodes and n_known == budget
@@ -210,8 +214,9 @@ def search_near(
 
 @inline_jit
 def gather_evidence(
-    x, source, links, root, reach, budget, heap, touched, asked, found, n_known, n_found
-):  # fmt: skip
+    x: Row, source: Source, links: Links, root: Int, reach: float, budget: Int, heap: Heap,
+    touched: Ints, asked: Asked, found: Found, n_known: Int, n_found: Int,
+) -> tuple[Int, Int]:  # fmt: skip
     """Ask the nodes on the greedy way, and those to leaves within ``reach`` of the best leaf known.
 
     The greedy leaf comes first and bounds what else can matter, so that a sure row needs no heap;
@@ -225,7 +230,7 @@ def gather_evidence(
         is_right = asked.logit[entry] > 0
         entry = _entry(links.right[entry] if is_right else links.left[entry], n_nodes)
     n_found = _reach(links.leaf_class[entry - n_nodes], entry - n_nodes, 1.0, found, n_found)
-    least, size, n_touched, clock = -reach, np.int64(0), np.int64(0), np.int64(0)
+    least, size, n_touched, clock = -reach, ZERO, ZERO, ZERO
     rank = 0.0  # of the node's likelier child, from the leaf upwards
     for r in range(n_known - 1, first - 1, -1):
         node = np.int64(asked.nodes[r])
@@ -262,7 +267,9 @@ def gather_evidence(
 
 
 @inline_jit
-def _go_down(x, source, links, entry, asked, n_known):
+def _go_down(
+    x: Row, source: Source, links: Links, entry: Int, asked: Asked, n_known: Int
+) -> tuple[Int, float, Int]:
     """Return the leaf on the likelier sides below a node, its log-probability, and n_known."""
     n_nodes = links.left.shape[0]
     log_p = 0.0
@@ -275,7 +282,7 @@ def _go_down(x, source, links, entry, asked, n_known):
 
 
 @inline_jit
-def _ask(x, source, links, node, asked, n_known):
+def _ask(x: Row, source: Source, links: Links, node: Int, asked: Asked, n_known: Int) -> Int:
     """Note the log-odds of the right side at a node, once; return how many nodes are known."""
     if asked.is_known[node]:
         return n_known
@@ -287,13 +294,13 @@ def _ask(x, source, links, node, asked, n_known):
 
 
 @inline_jit
-def _loss(z):
+def _loss(z: float) -> float:
     """Return −log of the probability of the likelier side."""
     return math.log(1.0 + math.exp(-abs(z)))  # log1p takes three times as long
 
 
 @inline_jit
-def _reach(k, leaf, mass, found, n_found):
+def _reach(k: Int, leaf: Int, mass: float, found: Found, n_found: Int) -> Int:
     """Add mass to a class; return how many classes are reached."""
     found.mass[k] += mass
     if found.leaf[k] >= 0:
@@ -304,17 +311,17 @@ def _reach(k, leaf, mass, found, n_found):
 
 
 @inline_jit
-def _entry(child, n_nodes):
+def _entry(child: Int, n_nodes: Int) -> Int:
     return np.int64(child if child >= 0 else n_nodes - 1 - child)
 
 
 @inline_jit
-def _rank_by_number(entry, n_nodes):
+def _rank_by_number(entry: Int, n_nodes: Int) -> float:
     return -float(entry) if entry < n_nodes else 1.0
 
 
 @inline_jit
-def _order_by_number(heap, size, n_nodes):
+def _order_by_number(heap: Heap, size: Int, n_nodes: Int) -> None:
     """Turn the heap into one that gives leaves first, then nodes by their number. O(size)."""
     for at in range(size):
         heap.priority[heap.entries[at]] = _rank_by_number(heap.entries[at], n_nodes)

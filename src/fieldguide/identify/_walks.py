@@ -4,10 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fieldguide._jit import inline_jit, inner_jit, jit
-from fieldguide.identify._margins import FAST, Links, Row, Source, apply, margin
+from fieldguide._arrays import Floats, Int, Ints
+from fieldguide._jit import F, inline_jit, inner_jit, jit
+from fieldguide.identify._heap import ZERO, Heap
+from fieldguide.identify._margins import FAST, Links, Row, Rows, Source, apply, margin
 from fieldguide.identify._searches import (
+    Asked,
+    Found,
     allocate,
     forget,
     gather_evidence,
@@ -21,23 +26,26 @@ _LOWEST = np.finfo(np.float32).min  # of scores; classes without a leaf have −
 _ABREAST = 6  # rows of a batch that go down together
 
 
-def _apart(function: Any) -> Any:
+def _apart(function: F) -> F:
     """As :func:`inline_jit`, but not into the caller: there the loop would not be vectorised."""
     return inner_jit(function, counted=False, fastmath=FAST)
 
 
 @jit(is_light=True)
-def walk_one(x, coef, intercept, left, right):
+def walk_one(x: Floats, coef: Floats, intercept: Floats, left: Ints, right: Ints) -> int:
     """Return the leaf of one row of linear functions; there is at least one. O(depth · width)."""
-    node = np.int32(0)
+    node: Any = np.int32(0)
     while node >= 0:
         is_right = apply(x, coef, intercept, node) > 0
         node = right[node] if is_right else left[node]
-    return -1 - node
+    leaf: int = -1 - node
+    return leaf
 
 
 @jit(is_light=True)
-def walk_rows(rows, source, links, root, leaf, n_asked):
+def walk_rows(
+    rows: Rows, source: Source, links: Links, root: Int, leaf: Ints, n_asked: Ints
+) -> None:
     """Write every row's leaf below a root and the number of decisions. O(n · depth · width).
 
     Rows go down a few at a time: the processor takes up the product of the next one while it
@@ -63,7 +71,9 @@ def walk_rows(rows, source, links, root, leaf, n_asked):
 
 
 @jit(is_light=True)
-def list_paths(rows, source, links, root, ends, nodes):
+def list_paths(
+    rows: Rows, source: Source, links: Links, root: Int, ends: Ints, nodes: Ints
+) -> None:
     """Write the nodes on the way of each row from a root to nodes[ends[i] : ends[i + 1]]."""
     for i in range(rows.values.shape[0]):
         node = root
@@ -74,7 +84,10 @@ def list_paths(rows, source, links, root, ends, nodes):
 
 
 @jit(is_light=True)
-def best_first_rows(rows, source, links, budget, keep_nodes, leaf, n_asked, rest, ends, node_ends):
+def best_first_rows(
+    rows: Rows, source: Source, links: Links, budget: Int, keep_nodes: bool, leaf: Ints,
+    n_asked: Ints, rest: Floats, ends: Ints, node_ends: Ints,
+) -> tuple[Ints, Floats, Ints]:  # fmt: skip
     """Write the first leaf of the class with most mass, and what the search saw of each row.
 
     ``leaf``, ``n_asked`` and ``rest`` are (n,), the two ``ends`` (n + 1,). Returns the classes and
@@ -116,9 +129,10 @@ def best_first_rows(rows, source, links, budget, keep_nodes, leaf, n_asked, rest
 
 @jit(is_light=True)
 def shortlist_rows(
-    rows, source, links, flat_rows, flat, reach, tolerance, max_classes, budget, keep_nodes,
-    leaf, n_asked, n_flat, rest, ends, node_ends,
-):  # fmt: skip
+    rows: Rows, source: Source, links: Links, flat_rows: Rows, flat: Source, reach: float,
+    tolerance: float, max_classes: Int, budget: Int, keep_nodes: bool, leaf: Ints, n_asked: Ints,
+    n_flat: Ints, rest: Floats, ends: Ints, node_ends: Ints,
+) -> tuple[Ints, Floats, Floats, Ints]:  # fmt: skip
     """Write the first leaf of the class that its shortlist prefers, for each row.
 
     ``flat_rows`` and ``flat`` give the functions of the classes as ``rows`` and ``source`` those of
@@ -165,7 +179,10 @@ def shortlist_rows(
 
 
 @jit(is_light=True)
-def answer_by_shortlist(X, source, links, flat, reach, tolerance, max_classes, budget, answer):
+def answer_by_shortlist(
+    X: Floats, source: tuple[Any, ...], links: tuple[Any, ...], flat: tuple[Any, ...], reach: float,
+    tolerance: float, max_classes: Int, budget: Int, answer: Ints,
+) -> None:  # fmt: skip
     """Write the class that the shortlist of each row of linear functions prefers.
 
     ``source``, ``links`` and ``flat`` are plain tuples here: named ones cost 2 µs more to pass.
@@ -190,16 +207,17 @@ def answer_by_shortlist(X, source, links, flat, reach, tolerance, max_classes, b
 
 @inline_jit
 def _make_list(
-    x, source, links, reach, tolerance, max_classes, budget, keep_all,
-    heap, touched, score, asked, found,
-):  # fmt: skip
+    x: Row, source: Source, links: Links, reach: float, tolerance: float, max_classes: Int,
+    budget: Int, keep_all: bool, heap: Heap, touched: Ints, score: Floats, asked: Asked,
+    found: Found,
+) -> tuple[Int, Int, Int, float]:  # fmt: skip
     """Search every tree, and list the classes that are probable enough.
 
     Where the margins of the classes are known, all that were seen decide who is on the list;
     elsewhere the leaves that were reached. Returns how many classes are on it, how many were
     found, how many nodes were asked, and the mass that was not found.
     """
-    n_known, n_found, total, n_roots = np.int64(0), np.int64(0), 0.0, links.roots.shape[0]
+    n_known, n_found, total, n_roots = ZERO, ZERO, 0.0, links.roots.shape[0]
     if links.precision.shape[0] == 0:
         for t in range(n_roots):
             room = max(max_classes * (t + 1) // n_roots, 1)  # no tree fills the list alone
@@ -227,7 +245,10 @@ def _make_list(
 
 
 @inline_jit
-def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
+def _list_by_score(
+    class_leaf: Ints, tolerance: float, max_classes: Int, keep_all: bool, score: Floats,
+    found: Found,
+) -> tuple[Int, Int, float]:  # fmt: skip
     """List the classes whose score is near the largest, best first; ``found`` has one at least.
 
     Returns how many are on the list, how many were found, and the mass that was not; masses are
@@ -273,7 +294,10 @@ def _list_by_score(class_leaf, tolerance, max_classes, keep_all, score, found):
 
 
 @_apart
-def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
+def _add_evidence(
+    score: Floats, class_logits: Floats, precision: Floats, nodes: Ints, logits: Floats,
+    n_known: Int,
+) -> None:  # fmt: skip
     """Add what the margins that were seen say of each class. O(n_known · n_classes)."""
     for r in range(n_known):
         node = nodes[r]
@@ -285,9 +309,10 @@ def _add_evidence(score, class_logits, precision, nodes, logits, n_known):
 
 
 @inline_jit
-def _decide(x, flat, found, n_found, margins):
+def _decide(x: Row, flat: Source, found: Found, n_found: Int, margins: Floats) -> Int:
     """Write the margins of the classes reached; return the best. One class alone is not asked."""
-    best, largest = found.classes[0], -np.inf
+    best: Int = found.classes[0]
+    largest = -np.inf
     if n_found > 1:
         for r in range(n_found):
             k = found.classes[r]
@@ -298,7 +323,7 @@ def _decide(x, flat, found, n_found, margins):
 
 
 @inner_jit
-def _grow(values, n):
+def _grow(values: NDArray[Any], n: Int) -> NDArray[Any]:
     """Return an array with room for n values, at least twice as long when it must grow."""
     if n <= values.shape[0]:
         return values

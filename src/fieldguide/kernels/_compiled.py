@@ -7,21 +7,23 @@ halves of a symmetric matrix, blocks and whole matrices agree bit for bit. Divis
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints
 from fieldguide._jit import jit
 
 CHI2, INTERSECTION, JENSEN_SHANNON, DOT = range(4)
 
 
 @jit
-def chi2_term(x, z):
+def chi2_term(x: float, z: float) -> float:
     """Return xz/(x+z) for values that are not both 0, without overflow of the product."""
     low = x if x < z else z
     high = z if x < z else x
-    return low * np.divide(high, low + high)
+    term: float = low * np.divide(high, low + high)
+    return term
 
 
 @jit
-def jensen_shannon_term(x, z, log_x, log_z):
+def jensen_shannon_term(x: float, z: float, log_x: float, log_z: float) -> float:
     """Return x·log2((x+z)/x) + z·log2((x+z)/z) from values and their log2 (0 for the value 0).
 
     With r = low/high it is high·((1+r)·log2(1+r) + r·log2(1/r)); log2(1+r) is 2·artanh(s)/ln 2
@@ -43,11 +45,15 @@ def jensen_shannon_term(x, z, log_x, log_z):
     )
     third = 0.14254965360722935 + 0.2565221979515153 * t
     log_1_plus_r = s * (first + t4 * (second + t4 * third))
-    return high * ((1.0 + r) * log_1_plus_r + r * abs(log_x - log_z))
+    term: float = high * ((1.0 + r) * log_1_plus_r + r * abs(log_x - log_z))
+    return term
 
 
 @jit
-def index_columns(indptr, indices, data, starts, rows, values, places):
+def index_columns(
+    indptr: Ints, indices: Ints, data: Floats, starts: Ints, rows: Ints, values: Floats,
+    places: Ints,
+) -> None:  # fmt: skip
     """Turn rows into columns; places[p] is where entry p of the rows went. O(entries + D)."""
     for p in range(len(indices)):
         starts[indices[p] + 1] += 1
@@ -65,8 +71,9 @@ def index_columns(indptr, indices, data, starts, rows, values, places):
 
 @jit
 def sum_sparse(
-    low, indptr, indices, data, logs, firsts, ends, rows, values, value_logs, op, start, sums
-):
+    low: int, indptr: Ints, indices: Ints, data: Floats, logs: Floats, firsts: Ints, ends: Ints,
+    rows: Ints, values: Floats, value_logs: Floats, op: int, start: int, sums: Floats,
+) -> None:  # fmt: skip
     """Add terms of common bins to sums (m, n - start); its row 0 is row ``low``. O(common bins).
 
     Entry p of a row meets the entries firsts[p] to ends[its bin] of that bin's column.
@@ -93,7 +100,9 @@ def sum_sparse(
 
 
 @jit
-def sum_dense(X, logs, tile, tile_logs, op, offset, sums):
+def sum_dense(
+    X: Floats, logs: Floats, tile: Floats, tile_logs: Floats, op: int, offset: int, sums: Floats
+) -> None:
     """Add terms of rows X (m, D) and a transposed tile (D, width) to sums from column offset.
 
     O(m · D · width), vectorised over the tile; a bin that is 0 in X is skipped, so that no
@@ -122,7 +131,7 @@ def sum_dense(X, logs, tile, tile_logs, op, offset, sums):
 
 
 @jit
-def weigh_sparse(indptr, data, is_square, weights):
+def weigh_sparse(indptr: Ints, data: Floats, is_square: bool, weights: Floats) -> None:
     """Write Σx or Σx² of each row, bins in order, to weights (n,). O(entries)."""
     for i in range(len(weights)):
         total = 0.0
@@ -132,7 +141,7 @@ def weigh_sparse(indptr, data, is_square, weights):
 
 
 @jit
-def weigh_dense(X, weights):
+def weigh_dense(X: Floats, weights: Floats) -> None:
     """Write Σx of each row, bins in order, to weights (n,). O(n · D)."""
     for i in range(len(X)):
         total = 0.0
@@ -142,7 +151,7 @@ def weigh_dense(X, weights):
 
 
 @jit
-def to_distances(sums, weights, other_weights, scale):
+def to_distances(sums: Floats, weights: Floats, other_weights: Floats, scale: float) -> None:
     """Turn sums (m, n) into max(0, w_i + w_j − scale · sum) in place."""
     for i in range(len(sums)):
         weight = weights[i]
@@ -152,7 +161,9 @@ def to_distances(sums, weights, other_weights, scale):
 
 
 @jit
-def redo_close(X, Y, weights, other_weights, share, distances):
+def redo_close(
+    X: Floats, Y: Floats, weights: Floats, other_weights: Floats, share: float, distances: Floats
+) -> None:
     """Sum (x−z)² anew where distances (m, n) < share · (w_i + w_j). O(m · n + close pairs · D)."""
     for i in range(len(X)):
         for j in range(len(Y)):
@@ -165,7 +176,7 @@ def redo_close(X, Y, weights, other_weights, share, distances):
 
 
 @jit
-def mirror(K):
+def mirror(K: Floats) -> None:
     """Copy the upper triangle of K (n, n) to the lower one, by tiles that fit the cache."""
     n = len(K)
     size = 64
@@ -177,7 +188,10 @@ def mirror(K):
 
 
 @jit
-def chi2_distances_sparse(indptr, indices, data, weights, left, right, distances):
+def chi2_distances_sparse(
+    indptr: Ints, indices: Ints, data: Floats, weights: Floats, left: Ints, right: Ints,
+    distances: Floats,
+) -> None:  # fmt: skip
     """Write Σ(x−z)²/(x+z) of the row pairs (left, right) to distances. O(entries of each pair)."""
     for at in range(len(left)):
         p, p_end = indptr[left[at]], indptr[left[at] + 1]
@@ -197,7 +211,9 @@ def chi2_distances_sparse(indptr, indices, data, weights, left, right, distances
 
 
 @jit
-def chi2_distances_dense(X, weights, left, right, distances):
+def chi2_distances_dense(
+    X: Floats, weights: Floats, left: Ints, right: Ints, distances: Floats
+) -> None:
     """Write Σ(x−z)²/(x+z) of the row pairs (left, right) of X (n, D) to distances. O(pairs · D)."""
     for at in range(len(left)):
         row, other = X[left[at]], X[right[at]]

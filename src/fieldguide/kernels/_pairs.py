@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldguide._arrays import Ints
 from fieldguide.kernels import _compiled
 from fieldguide.kernels._compiled import CHI2, DOT, INTERSECTION, JENSEN_SHANNON
 from fieldguide.kernels._rows import Rows, compress, count_in_columns, is_sparse
@@ -115,7 +116,7 @@ class SparsePairs(Pairs):
         )
         n_entries = len(data)
         starts = np.zeros(X.shape[1] + 1, dtype=np.int64)
-        self.rows = np.empty(n_entries, dtype=np.int32 if Y.shape[0] < 2**31 else np.int64)
+        self.rows: Ints = np.empty(n_entries, np.int32 if Y.shape[0] < 2**31 else np.int64)
         self.columns = np.empty(n_entries)
         places = np.empty(n_entries, dtype=np.int64)
         _compiled.index_columns(indptr, indices, data, starts, self.rows, self.columns, places)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints
 from fieldguide._jit import inner_jit, jit
 
 CHI2, INTERSECTION, LINEAR = 0, 1, 2
@@ -22,7 +23,9 @@ def sort_columns(starts: np.ndarray, rows: np.ndarray, values: np.ndarray) -> No
 
 
 @jit
-def price_bins(op, starts, rows, values, bins, beta, out):
+def price_bins(
+    op: int, starts: Ints, rows: Ints, values: Floats, bins: Ints, beta: Floats, out: Floats
+) -> None:
     """Write βᵀK_kβ of each bin. O(m) for m non-zeros with a weight, O(m²) for χ²."""
     x, c = np.empty(len(beta)), np.empty(len(beta))
     for place in range(len(bins)):
@@ -51,7 +54,9 @@ def price_bins(op, starts, rows, values, bins, beta, out):
 
 
 @jit
-def apply_bins(op, starts, rows, values, bins, beta, out):
+def apply_bins(
+    op: int, starts: Ints, rows: Ints, values: Floats, bins: Ints, beta: Floats, out: Floats
+) -> None:
     """Write K_kβ, all n entries, of each bin. O(n) each, O(n m) for χ²."""
     x, c = np.empty(len(beta)), np.empty(len(beta))
     for place in range(len(bins)):
@@ -87,7 +92,7 @@ def apply_bins(op, starts, rows, values, bins, beta, out):
 
 
 @inner_jit(fastmath={"reassoc", "contract", "nsz", "arcp"})
-def _sum_ratios(c, x, m, own):
+def _sum_ratios(c: Floats, x: Floats, m: int, own: float) -> float:
     """Return Σ_j c_j / (own + x_j) over the first m, in any order of summing. O(m)."""
     total = 0.0
     for j in range(m):

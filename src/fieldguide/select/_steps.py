@@ -7,6 +7,7 @@ the margins up to date.
 
 import numpy as np
 
+from fieldguide._arrays import Floats, Ints
 from fieldguide._jit import inner_jit, jit
 from fieldguide.svm._kernels import place_largest
 
@@ -18,7 +19,9 @@ _RIDGE = 1e-10
 
 
 @inner_jit
-def _weigh_gains(e_i, g_ii, row, diagonal, w, e, gain):
+def _weigh_gains(
+    e_i: float, g_ii: float, row: Floats, diagonal: Floats, w: Floats, e: Floats, gain: Floats
+) -> None:
     """Write what a step with each weight gains to ``gain``, 0 for weights at 0. O(m)."""
     for k in range(len(w)):
         difference = e_i - e[k]
@@ -29,7 +32,9 @@ def _weigh_gains(e_i, g_ii, row, diagonal, w, e, gain):
 
 
 @inner_jit
-def _update(t, row_i, row_j, cap, w, e, free):
+def _update(
+    t: float, row_i: Floats, row_j: Floats, cap: float, w: Floats, e: Floats, free: Floats
+) -> None:
     """Take a step off the slopes; write those of the weights that may rise to ``free``. O(m)."""
     for k in range(len(w)):
         e[k] -= t * (row_i[k] - row_j[k])
@@ -37,7 +42,7 @@ def _update(t, row_i, row_j, cap, w, e, free):
 
 
 @jit
-def add_rows(G, ids, factors, out):
+def add_rows(G: Floats, ids: Ints, factors: Floats, out: Floats) -> None:
     """Add Σ_a factors[a] G[ids[a]] to ``out`` (n,), four rows at a time, without a copy. O(mn)."""
     m = len(ids)
     for p in range(0, m - 3, 4):
@@ -52,7 +57,7 @@ def add_rows(G, ids, factors, out):
 
 
 @jit
-def put_largest_first(values, k):
+def put_largest_first(values: Floats, k: int) -> None:
     """Rearrange ``values`` so that none of the first k is below the next, and none after above it.
 
     ``k`` is less than their number. O(m) on average; np.partition takes seconds to compile.
@@ -79,7 +84,7 @@ def put_largest_first(values, k):
 
 
 @jit
-def find_gap(w, e, k):
+def find_gap(w: Floats, e: Floats, k: float) -> float:
     """Return 2 (e·s − e·w), s the best vertex: the largest slopes filled to 1/k. O(m)."""
     n_full = min(int(k), len(e))
     cap = 1.0 / k
@@ -99,13 +104,13 @@ def find_gap(w, e, k):
 
 
 @inner_jit
-def _subtract(factor, row, out):
+def _subtract(factor: float, row: Floats, out: Floats) -> None:
     for p in range(len(out)):
         out[p] -= factor * row[p]
 
 
 @inner_jit
-def _solve_symmetric(A, b):
+def _solve_symmetric(A: Floats, b: Floats) -> bool:
     """Solve A x = b for x in place of ``b``; False where a pivot is 0. O(m³/3).
 
     A is its upper triangle, which changes, and none of its leading minors may be 0: no rows are
@@ -129,7 +134,7 @@ def _solve_symmetric(A, b):
 
 
 @inner_jit
-def _jump(G, cap, w, e):
+def _jump(G: Floats, cap: float, w: Floats, e: Floats) -> None:
     """Minimise over the weights between their bounds, as far as they stay there. O(f³ + f m).
 
     Pairs find the f weights that are free soon, but then come near their minimum slowly.
@@ -177,7 +182,7 @@ def _jump(G, cap, w, e):
 
 
 @jit
-def take_steps(G, w, e, k, goal, max_steps):
+def take_steps(G: Floats, w: Floats, e: Floats, k: float, goal: float, max_steps: int) -> int:
     """Move pairs of weights until the gap is at most ``goal``; return the number of steps.
 
     ``G`` (m, m) is contiguous; ``w`` and the slopes ``e`` = c − Gw, (m,), change in place. O(m)
@@ -224,7 +229,10 @@ def take_steps(G, w, e, k, goal, max_steps):
 
 
 @jit
-def solve_whole(G, c, size, least, w, k, tol, objectives, max_steps):
+def solve_whole(
+    G: Floats, c: Floats, size: float, least: float, w: Floats, k: float, tol: float,
+    objectives: Floats, max_steps: int,
+) -> tuple[int, float, float, int]:  # fmt: skip
     """Minimise over all columns at once; return passes, the last gap and its unit, and steps.
 
     ``G`` (n, n) is contiguous and ``w``, (n,), changes in place. J after each pass goes to
@@ -256,14 +264,14 @@ def solve_whole(G, c, size, least, w, k, tol, objectives, max_steps):
 
 
 @jit
-def back_project(F, q, out):
+def back_project(F: Floats, q: Floats, out: Floats) -> None:
     """Write Fᵀq to ``out`` (n,) in double precision. O(Nn)."""
     out[:] = 0.0
     add_rows(F, np.arange(len(F)), q, out)
 
 
 @jit
-def add_block(factor, G, rows, columns, out):
+def add_block(factor: float, G: Floats, rows: Ints, columns: Ints, out: Floats) -> None:
     """Add ``factor`` times the rows and columns of G to ``out``. O(1) for each number."""
     for a in range(len(rows)):
         row, line = G[rows[a]], out[a]
@@ -272,7 +280,9 @@ def add_block(factor, G, rows, columns, out):
 
 
 @jit
-def map_block(slope, offset, h, mass, rows, columns, out):
+def map_block(
+    slope: Floats, offset: Floats, h: Floats, mass: float, rows: Ints, columns: Ints, out: Floats
+) -> None:
     """Change a block of G to that of mapped columns in place. O(1) for each number."""
     for a in range(len(rows)):
         i, line = rows[a], out[a]
@@ -283,7 +293,10 @@ def map_block(slope, offset, h, mass, rows, columns, out):
 
 
 @jit
-def descend_groups(Z, groups, y, C, corner, roots, curvatures, W, state, f, pull):
+def descend_groups(
+    Z: Floats, groups: Ints, y: Floats, C: float, corner: float, roots: Floats, curvatures: Floats,
+    W: Floats, state: Floats, f: Floats, pull: Floats,
+) -> None:  # fmt: skip
     """Visit each group once; W, f and state = [t, intercept] change in place.
 
     Z is (D, width, n), W (D, width). ``corner`` is the width of the rounded part of the hinge,
@@ -318,7 +331,7 @@ def descend_groups(Z, groups, y, C, corner, roots, curvatures, W, state, f, pull
 
 
 @jit
-def move_intercept(y, corner, f):
+def move_intercept(y: Floats, corner: float, f: Floats) -> float:
     """Add to all margins what makes the rounded hinge least, by bisection; return it. O(n)."""
     low, high = -2.0, 2.0
     for i in range(len(f)):
@@ -340,7 +353,7 @@ def move_intercept(y, corner, f):
 
 
 @inner_jit
-def slope(y, corner, f, pull):
+def slope(y: Floats, corner: float, f: Floats, pull: Floats) -> None:
     """Write minus the slope of each row's loss to ``pull``. O(n)."""
     for i in range(len(f)):
         s = (1.0 - y[i] * f[i]) / corner
@@ -349,14 +362,14 @@ def slope(y, corner, f, pull):
 
 
 @inner_jit
-def add(z, factor, f):
+def add(z: Floats, factor: float, f: Floats) -> None:
     """Add factor · z to f. O(n)."""
     for i in range(len(f)):
         f[i] += factor * z[i]
 
 
 @inner_jit(fastmath={"reassoc", "contract", "nsz"})
-def dot(z, pull):
+def dot(z: Floats, pull: Floats) -> float:
     """Return z·pull, summed in any order. O(n)."""
     total = 0.0
     for i in range(len(pull)):

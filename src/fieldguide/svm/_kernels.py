@@ -6,11 +6,10 @@ and empty index arrays; CSR rows have ``width`` 0. A problem is a list of positi
 one entry more than a row has columns: the weight of the constant column ``bias``.
 """
 
-from typing import Any
-
 import numpy as np
 
-from fieldguide._jit import inner_jit, jit
+from fieldguide._arrays import Float, Floats, Ints, Words
+from fieldguide._jit import F, inner_jit, jit
 
 # Sums in any order: a dot product in one order cannot use the vector unit. The order is fixed when
 # the loop is compiled, so equal inputs still give equal sums.
@@ -19,13 +18,13 @@ _FAST = {"reassoc", "contract", "nsz"}
 _WORTH = 0.3
 
 
-def _inner(function: Any) -> Any:
+def _inner(function: F) -> F:
     """Compile a loop that is only called from compiled code; its caller holds the cache."""
     return inner_jit(function, fastmath=_FAST)
 
 
 @_inner
-def row_dot(data, indices, indptr, width, row, w):
+def row_dot(data: Floats, indices: Ints, indptr: Ints, width: int, row: int, w: Floats) -> Float:
     """Return x_row · w over the columns, without the constant one. O(non-zeros)."""
     total = data.dtype.type(0)
     if width > 0:
@@ -41,7 +40,9 @@ def row_dot(data, indices, indptr, width, row, w):
 
 
 @_inner
-def row_add(data, indices, indptr, width, row, step, w):
+def row_add(
+    data: Floats, indices: Ints, indptr: Ints, width: int, row: int, step: Float, w: Floats
+) -> None:
     """Add step · x_row to w, without the constant column. O(non-zeros)."""
     step = w.dtype.type(step)
     if width > 0:
@@ -56,7 +57,9 @@ def row_add(data, indices, indptr, width, row, step, w):
 
 
 @jit(counted=False)
-def square_norms(data, indices, indptr, width, n, out):
+def square_norms(
+    data: Floats, indices: Ints, indptr: Ints, width: int, n: int, out: Floats
+) -> None:
     """Write |x_i|² of all n rows to out. O(non-zeros)."""
     for i in range(n):
         start, end = i * width, (i + 1) * width
@@ -69,7 +72,10 @@ def square_norms(data, indices, indptr, width, n, out):
 
 
 @jit
-def combine(data, indices, indptr, width, rows, sign, alpha, bias, w):
+def combine(
+    data: Floats, indices: Ints, indptr: Ints, width: int, rows: Ints, sign: Floats, alpha: Floats,
+    bias: float, w: Floats,
+) -> None:  # fmt: skip
     """Write Σ_p α_p sign_p (x_p, bias) to w, summed in double precision. O(non-zeros of α)."""
     total = np.zeros(w.shape[0])
     last = w.shape[0] - 1
@@ -83,7 +89,10 @@ def combine(data, indices, indptr, width, rows, sign, alpha, bias, w):
 
 
 @jit(counted=False)
-def evaluate(data, indices, indptr, width, rows, bias, w, out):
+def evaluate(
+    data: Floats, indices: Ints, indptr: Ints, width: int, rows: Ints, bias: float, w: Floats,
+    out: Floats,
+) -> None:  # fmt: skip
     """Write f_p = w · (x_p, bias) of every position to out. O(non-zeros)."""
     offset = w[w.shape[0] - 1] * bias
     for p in range(rows.shape[0]):
@@ -91,7 +100,9 @@ def evaluate(data, indices, indptr, width, rows, bias, w, out):
 
 
 @jit(counted=False)
-def sum_objectives(margin, sign, cost, squared, alpha, w):
+def sum_objectives(
+    margin: Floats, sign: Floats, cost: Floats, squared: bool, alpha: Floats, w: Floats
+) -> tuple[float, float]:
     """Return primal and dual value of (w, α) for the f_p in ``margin``. O(m + columns)."""
     loss = 0.0
     linear = 0.0
@@ -109,7 +120,10 @@ def sum_objectives(margin, sign, cost, squared, alpha, w):
 
 
 @jit(counted=False)
-def choose_active(margin, sign, cost, squared, alpha, slack, active):
+def choose_active(
+    margin: Floats, sign: Floats, cost: Floats, squared: bool, alpha: Floats, slack: float,
+    active: Ints,
+) -> int:  # fmt: skip
     """Write the positions that are not clearly at their bound to active; return their number."""
     n_active = 0
     for p in range(alpha.shape[0]):
@@ -126,7 +140,10 @@ def choose_active(margin, sign, cost, squared, alpha, slack, active):
 
 
 @jit(counted=False)
-def choose_worst(margin, sign, cost, squared, alpha, is_first, active):
+def choose_worst(
+    margin: Floats, sign: Floats, cost: Floats, squared: bool, alpha: Floats, is_first: bool,
+    active: Ints,
+) -> int:  # fmt: skip
     """Write the unsettled positions of one class to active; return their number. O(m).
 
     Positions at 0 that are violated much less than the worst of them wait for a later round: most
@@ -153,7 +170,9 @@ def choose_worst(margin, sign, cost, squared, alpha, is_first, active):
 
 
 @jit(counted=False)
-def label_rows(index, k, base, factors, sign, cost):
+def label_rows(
+    index: Ints, k: int, base: Floats, factors: Floats, sign: Floats, cost: Floats
+) -> None:
     """Write the signs and costs of class k against the rest. O(n)."""
     for i in range(index.shape[0]):
         is_own = index[i] == k
@@ -162,7 +181,7 @@ def label_rows(index, k, base, factors, sign, cost):
 
 
 @jit(counted=False)
-def clip_alpha(cost, squared, alpha):
+def clip_alpha(cost: Floats, squared: bool, alpha: Floats) -> None:
     """Bring alpha to what the dual allows. O(n)."""
     for p in range(alpha.shape[0]):
         top = np.inf if squared and cost[p] > 0 else cost[p]
@@ -171,24 +190,10 @@ def clip_alpha(cost, squared, alpha):
 
 @jit(counted=False)
 def descend(
-    data,
-    indices,
-    indptr,
-    width,
-    rows,
-    sign,
-    cost,
-    norms,
-    squared,
-    bias,
-    alpha,
-    w,
-    active,
-    n_active,
-    target,
-    max_epochs,
-    state,
-):
+    data: Floats, indices: Ints, indptr: Ints, width: int, rows: Ints, sign: Floats, cost: Floats,
+    norms: Floats, squared: bool, bias: float, alpha: Floats, w: Floats, active: Ints,
+    n_active: int, target: float, max_epochs: int, state: Words,
+) -> int:  # fmt: skip
     """Descend over the active positions until their own gap is below ``target``.
 
     Changes alpha, w, the order of active, and the random state (one uint64). Positions at a bound
@@ -248,7 +253,7 @@ def descend(
 
 
 @inner_jit(counted=False)
-def place_largest(values):
+def place_largest(values: Floats) -> int:
     """Return the first place of the largest value. O(n); four maxima do not wait for each other."""
     n = len(values)
     a = b = c = d = values.dtype.type(-np.inf)
@@ -267,7 +272,7 @@ def place_largest(values):
 
 
 @inner_jit(fastmath={"reassoc", "contract", "nsz"})
-def dot_single(w, x):
+def dot_single(w: Floats, x: Floats) -> Float:
     """Return w·x, summed in single precision and in any order. O(d)."""
     total = np.float32(0)
     for j in range(x.shape[0]):

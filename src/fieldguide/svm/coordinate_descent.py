@@ -171,10 +171,9 @@ def _solve(
             next_refinement = 2 * n_iter
         target = primal * max(_INNER_SHARE * tol, 0.1 * gap)
         n_iter += _kernels.descend(
-            *matrix.layout,
-            *(rows, sign, cost, matrix.norms, squared, bias, alpha, w, active, n_active),
-            *(target, min(_EPOCHS_PER_CHECK, max_iter - n_iter), state),
-        )
+            *matrix.layout, rows, sign, cost, matrix.norms, squared, bias, alpha, w, active,
+            n_active, target, min(_EPOCHS_PER_CHECK, max_iter - n_iter), state,
+        )  # fmt: skip
     return LinearSolution(w[:-1].copy(), float(w[-1] * bias), alpha, primal, gap, n_iter)
 
 

@@ -262,12 +262,10 @@ def _train_block(
                 margin, sign, cost, squared, alpha[k], is_first, active
             )
             n_iter[k] += _kernels.descend(
-                *matrix.layout,
-                *(rows, sign, cost, matrix.norms, squared, bias, alpha[k], w[k], active, n_active),
-                primal * max(0.5 * problem.tol, 0.1 * gaps[k]),
-                min(_EPOCHS_PER_CHECK, problem.max_iter - n_iter[k]),
-                states[k],
-            )
+                *matrix.layout, rows, sign, cost, matrix.norms, squared, bias, alpha[k], w[k],
+                active, n_active, primal * max(0.5 * problem.tol, 0.1 * gaps[k]),
+                min(_EPOCHS_PER_CHECK, problem.max_iter - n_iter[k]), states[k],
+            )  # fmt: skip
         pending, is_first = np.array(unfinished, dtype=np.int64), False
     return w, gaps, n_iter, csr_array(alpha)
 

@@ -292,7 +292,8 @@ def describe_blocks(
         for (size, corners), out in zip(grids, cells, strict=True):
             mine = np.flatnonzero((corners[:, 0] >= first) & (corners[:, 0] < first + _SLAB))
             found = np.empty((len(mine), *out.shape[1:]))
-            gather_cells(sums, corners[mine] - (first, 0, 0), *size.tolist(), found)
+            length, tall, wide = size.tolist()
+            gather_cells(sums, corners[mine] - (first, 0, 0), length, tall, wide, found)
             out[mine] = found
     rows = [
         root_parts(out, least_contrast * size.prod())

@@ -226,10 +226,6 @@ class ConcertSelector(VotingSelector):
         self._store(fit_votes(sums, self.k_, self._options(), columns, n_jobs=self.n_jobs))
         return self
 
-    def _score(self, X: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = X @ self.coef_.T + self.intercept_
-        return scores
-
     def _options(self) -> VoteOptions:
         return VoteOptions(
             *(float(self.p0), self.p1_),

@@ -65,10 +65,6 @@ class CorrelationSelector(VotingSelector):
         self.flips_ = fold_two_classes(votes.flips, len(self.classes_))
         return self
 
-    def _score(self, X: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = X @ self.coef_.T + self.intercept_
-        return scores
-
 
 def vote_by_correlation(
     X: np.ndarray, index: np.ndarray, n_classes: int, k: int, columns: ColumnMap

@@ -93,10 +93,6 @@ class ForwardBackwardSelector(VotingSelector):
         check_number(owner, "nu", self.nu, 0.0, 1.0)
         check_number(owner, "tol", self.tol, 0.0, 1.0)
 
-    def _score(self, X: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = X @ self.coef_.T + self.intercept_
-        return scores
-
 
 def select_forward_backward(objective: RowsObjective, k: int, nu: float, tol: float) -> np.ndarray:
     """Return β of at most ``k`` features, (n,).

@@ -29,6 +29,8 @@ class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
     """
 
     weights_: np.ndarray
+    coef_: np.ndarray  # of linear votes
+    intercept_: np.ndarray
     classes_: np.ndarray
 
     _fitted: ClassVar = {
@@ -41,9 +43,10 @@ class VotingSelector(Saved, SelectorMixin, ClassifierMixin, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose columns of ``X``, (n, n_features), that tell the classes ``y`` apart."""
 
-    @abstractmethod
     def _score(self, X: np.ndarray) -> np.ndarray:
         """Return a score for each class, (n, n_classes), or of the second of two, (n, 1)."""
+        scores: np.ndarray = X @ self.coef_.T + self.intercept_
+        return scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each class, (n, n_classes); for two classes one margin, (n,).

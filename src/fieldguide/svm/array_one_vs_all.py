@@ -57,17 +57,7 @@ class _Rows(NamedTuple):
     bias: float  # s
 
 
-def train_one_vs_all_arrays(
-    X: Any,
-    index: Any,
-    n_classes: int,
-    *,
-    C: float = 1.0,
-    sample_weight: Any = None,
-    intercept_scaling: float = 1.0,
-    tol: float = 1e-3,
-    max_iter: int = 100,
-) -> ArraySolution:
+def train_one_vs_all_arrays(X: Any, index: Any, n_classes: int, **settings: Any) -> ArraySolution:
     """Train every class against the rest, each to a relative duality gap of ``tol``.
 
     Parameters
@@ -77,14 +67,8 @@ def train_one_vs_all_arrays(
     index : array of shape (n,)
         Class of each row, int64, 0 to n_classes - 1.
     n_classes : int
-    C, intercept_scaling
-        As in :func:`~fieldguide.svm.coordinate_descent.solve_linear`.
-    sample_weight : array of shape (n,), optional
-        0 leaves a row out.
-    tol : float
-        In single precision, 1e-4 is about the least that can be reached.
-    max_iter : int
-        Newton steps.
+    settings
+        As of :func:`train_sides_arrays`.
 
     Examples
     --------
@@ -101,14 +85,7 @@ def train_one_vs_all_arrays(
         own = index[:, None] == numbers[None, :]
         return 2 * xp.astype(own, X.dtype) - 1
 
-    return train_sides_arrays(
-        *(X, find_sides, n_classes),
-        C=C,
-        sample_weight=sample_weight,
-        intercept_scaling=intercept_scaling,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    return train_sides_arrays(X, find_sides, n_classes, **settings)
 
 
 def train_sides_arrays(
@@ -126,12 +103,20 @@ def train_sides_arrays(
 
     Parameters
     ----------
-    X, C, sample_weight, intercept_scaling, tol, max_iter
-        As of :func:`train_one_vs_all_arrays`.
+    X : array of shape (n, d)
+        Of floats, on any device; the other arrays are on the same one.
     find_sides : callable
         Given the numbers of a first problem and of one after the last, it returns the side of each
         row in each of them, (n, k), of the kind of ``X``: -1, +1, or 0 where it takes no part.
     n_problems : int
+    C, intercept_scaling
+        As in :func:`~fieldguide.svm.coordinate_descent.solve_linear`.
+    sample_weight : array of shape (n,), optional
+        0 leaves a row out.
+    tol : float
+        In single precision, 1e-4 is about the least that can be reached.
+    max_iter : int
+        Newton steps.
 
     Examples
     --------

@@ -37,9 +37,9 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` atomically."""
-    with replacing(path, durable=durable) as temporary:
+    with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 

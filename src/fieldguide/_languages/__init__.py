@@ -72,9 +72,9 @@ def _read_liking(weight: str) -> float:
 
 
 @contextmanager
-def speaking(language: str, catalogue: NullTranslations | None = None) -> Iterator[None]:
-    """Say all sentences of the block in a language, by its own catalogue or the given one."""
-    token = _spoken.set((language, _load(language) if catalogue is None else catalogue))
+def speaking(language: str) -> Iterator[None]:
+    """Say all sentences of the block in a language."""
+    token = _spoken.set((language, _load(language)))
     try:
         yield
     finally:

@@ -62,7 +62,7 @@ def log_nodes(columns: Columns, nodes: Nodes, n_here: Ints, n_all: Ints) -> floa
     n = nodes.n_used[0]
     hyper = columns.hyper
     stops = log_stops(hyper[0], hyper[1], columns.max_depth, n, nodes.depth, n_here, n_all)
-    return stops + log_branches(hyper[2], n, nodes.parent, n_here, n_all)
+    return stops + log_branches(hyper[2], n, n_here, n_all)
 
 
 @inner_jit(counted=False)

@@ -338,7 +338,7 @@ def log_stops(
 
 
 @jit(counted=False)
-def log_branches(gamma: float, n_nodes: int, parent: Ints, n_here: Ints, n_all: Ints) -> float:
+def log_branches(gamma: float, n_nodes: int, n_here: Ints, n_all: Ints) -> float:
     """Return the log-probability of how rows part among children, sticks integrated out."""
     total = 0.0
     for k in range(n_nodes):
@@ -365,7 +365,7 @@ def draw_hyper(
             if not is_first:
                 x = low + (high - low) * uniform(words)
             if which == 2:
-                value = log_branches(x, len(parent), parent, n_here, n_all)
+                value = log_branches(x, len(parent), n_here, n_all)
             else:
                 alpha = x if which == 0 else hyper[0]
                 decay = x if which == 1 else hyper[1]

@@ -449,7 +449,7 @@ def log_tree(sample: Sample, prior: StickPrior) -> float:
     n_nodes = len(sample.parent)
     return float(
         _sticks.log_stops(alpha, decay, prior.max_depth, n_nodes, sample.depth(), n_here, n_all)
-        + _sticks.log_branches(gamma, n_nodes, sample.parent, n_here, n_all)
+        + _sticks.log_branches(gamma, n_nodes, n_here, n_all)
     )
 
 

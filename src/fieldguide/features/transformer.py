@@ -32,6 +32,7 @@ Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in shares of the pictu
 
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 _BATCH_SIZE = 8
+_AT_LEAST_PX = 512  # of large files, which are decoded at a fraction of their size
 
 
 class Column(NamedTuple):
@@ -125,18 +126,18 @@ def map_batches(
     return np.concatenate(parts)
 
 
-def decode_batch(batch: Sequence[tuple[int, Any]], at_least_px: int = 512) -> list[Image.Image]:
+def decode_batch(batch: Sequence[tuple[int, Any]]) -> list[Image.Image]:
     """Return the images of a batch as 8-bit RGB.
 
-    Large files are decoded at a fraction of their size, never below ``at_least_px``.
+    Large files are decoded at a fraction of their size, never below 512 px.
     """
-    return [_decode(i, source, at_least_px) for i, source in batch]
+    return [_decode(i, source) for i, source in batch]
 
 
-def iterate_images(X: Collection | Iterable[Any], at_least_px: int = 512) -> Iterator[Image.Image]:
+def iterate_images(X: Collection | Iterable[Any]) -> Iterator[Image.Image]:
     """Decode one image after the other."""
     for i, source in _sources(X):
-        yield _decode(i, source, at_least_px)
+        yield _decode(i, source)
 
 
 def draw_sources(
@@ -184,12 +185,12 @@ def _batched(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _decode(i: int, source: Any, at_least_px: int) -> Image.Image:
+def _decode(i: int, source: Any) -> Image.Image:
     if isinstance(source, Collection):
-        return source.picture(i, at_least_px=at_least_px)[0].image
+        return source.picture(i, at_least_px=_AT_LEAST_PX)[0].image
     if isinstance(source, (str, Path)):
         try:
-            return read_picture(source, at_least_px=at_least_px).image
+            return read_picture(source, at_least_px=_AT_LEAST_PX).image
         except UnreadableImageError as error:
             raise UnreadableImageError(f"{os.fspath(source)!r}: {error}.") from None
     return Image.fromarray(to_rgb_array(source, i))

@@ -78,7 +78,7 @@ def _grow(work: Workspace, asked: Any) -> Grown:
     key = _open_earlier(work)
     if asked is not None and not _is_alike(key, asked):
         raise CannotGrow("it was asked for with other parameters")
-    old = _find_old(work, key)
+    old = _find_old(work)
     labelled = np.array([i for i, kind in enumerate(kinds) if kind is not None], dtype=np.int64)
     new = np.setdiff1d(labelled, old)
     y_old, y_new = (np.array([kinds[i] for i in ids], dtype=str) for ids in (old, new))
@@ -141,7 +141,7 @@ def _is_alike(key: Any, asked: Any) -> bool:
     return type(key) is type(asked) and own == other
 
 
-def _find_old(work: Workspace, key: AttentionTreeClassifier) -> np.ndarray:
+def _find_old(work: Workspace) -> np.ndarray:
     """Return the specimens that the key was trained on, in the order of its training."""
     records, kinds = work.built[specimens.NAME].records, work.built[specimens.NAME].kinds
     assert work.earlier.folder is not None

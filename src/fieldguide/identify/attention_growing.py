@@ -247,9 +247,7 @@ def grow_attention_tree(
     return _to_tree(root, index, n_classes, is_capped)
 
 
-def split_once(
-    index: np.ndarray, side: np.ndarray, n_classes: int, depth: int = 1
-) -> AttentionTree:
+def split_once(index: np.ndarray, side: np.ndarray, n_classes: int) -> AttentionTree:
     """Return a tree of one node that parts rows by their classes; ``side`` is −1 or +1 of each.
 
     For rows that no stump can part.
@@ -257,10 +255,10 @@ def split_once(
     order = np.argsort(index, kind="stable").astype(np.int32)
     labels = side[index[order]].astype(np.int8)
     ones = np.ones(len(order))
-    parts = [_Part(order[labels == way], ones[labels == way], depth + 1) for way in (-1, 1)]
+    parts = [_Part(order[labels == way], ones[labels == way], 2) for way in (-1, 1)]
     split = _Split(labels, parts[0], parts[1], -1, 0, 0)
     leaves = (Branch(parts[0], UNPARTED), Branch(parts[1], UNPARTED))
-    root = Branch(_Part(order, ones, depth), split, leaves)
+    root = Branch(_Part(order, ones, 1), split, leaves)
     return _to_tree(root, index, n_classes, False)
 
 

@@ -138,6 +138,7 @@ def read_plan(
     )
 
 
+_N_LEVELS, _N_EXAMPLES = 5, 12  # of nodes that examples are kept of, and of those of each side
 _LINK: dict[str, Any] = {"within": (-2147483648, "n_nodes")}
 PLAN = Part(
     RoutedPlan,
@@ -164,17 +165,17 @@ class Examples(NamedTuple):
     rows: np.ndarray  # (m, 3, n) int32: left, both ways, right; −1 where there are no more
 
 
-def pick_examples(plan: RoutedPlan, n_levels: int = 5, n_examples: int = 12) -> Examples:
+def pick_examples(plan: RoutedPlan) -> Examples:
     """Choose rows of the first levels of the first tree: one of each class before a second.
 
     Classes that go one way only come first, and of those the ones with most rows.
     """
     nodes = [plan.roots[0]] if plan.roots[0] >= 0 else []
     last = nodes
-    for _ in range(n_levels - 1):
+    for _ in range(_N_LEVELS - 1):
         last = [int(c) for v in last for c in (plan.left[v], plan.right[v]) if c >= 0]
         nodes = nodes + last
-    picked = np.full((len(nodes), 3, n_examples), -1, dtype=np.int32)
+    picked = np.full((len(nodes), 3, _N_EXAMPLES), -1, dtype=np.int32)
     for place, node in enumerate(nodes):
         own = slice(plan.start[node], plan.start[node + 1])
         rows, labels = plan.rows[own], plan.labels[own]
@@ -185,7 +186,7 @@ def pick_examples(plan: RoutedPlan, n_levels: int = 5, n_examples: int = 12) -> 
             there = np.sort(rows[labels == way - 1])
             kind = plan.class_of[there]
             order = np.lexsort((there, -count[way][kind], is_parted[kind], _turns(kind)))
-            best = there[order[:n_examples]]
+            best = there[order[:_N_EXAMPLES]]
             picked[place, way, : len(best)] = best
     return Examples(np.array(nodes, dtype=np.int32), picked)
 

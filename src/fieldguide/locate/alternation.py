@@ -34,7 +34,6 @@ class Selection(NamedTuple):
     plane: Hyperplane
     objectives: list[float]  # J after each step, never rising
     gap: float  # Frank–Wolfe gap over J
-    n_solved: int  # SVMs
 
 
 def select_regions(
@@ -62,18 +61,17 @@ def select_regions(
     """
     svm_tol = _SVM_TOL[1]
     plane = problem.solve(s, alpha0, svm_tol)
-    objectives, n_solved, step = [plane.objective], 1, None
+    objectives, step = [plane.objective], None
     while True:
         gradient = -plane.alpha[: problem.n_bags][problem.bag] * plane.values
         gap = float(gradient @ s - least_values(gradient, problem.start, caps).sum())
         relative = gap / max(plane.objective, 1e-300)
         if relative <= tol or len(objectives) > max_iter:
-            return Selection(s, plane, objectives, relative, n_solved)
+            return Selection(s, plane, objectives, relative)
         wanted = float(np.clip(_SVM_SHARE * relative, *_SVM_TOL))
         if wanted < 0.5 * svm_tol:
             svm_tol = wanted
             plane = problem.solve(s, plane.alpha, svm_tol)
-            n_solved += 1
             continue
         if step is None:
             step = 1 / max(float(np.abs(gradient).max()), 1e-300)
@@ -81,12 +79,11 @@ def select_regions(
             trial = project(s - step * gradient, problem.start, caps)
             promised = float(gradient @ (trial - s))
             found = problem.solve(trial, plane.alpha, svm_tol)
-            n_solved += 1
             if found.objective <= plane.objective + _ARMIJO * promised:
                 break
             step *= _SHRINK
         else:
-            return Selection(s, plane, objectives, relative, n_solved)
+            return Selection(s, plane, objectives, relative)
         s, plane = trial, found
         objectives.append(plane.objective)
         step *= 2
@@ -112,7 +109,7 @@ def select_best_region(
         s[chosen] = 1
         plane = problem.solve(s, plane.alpha, _SVM_TOL[1])
         objectives.append(plane.objective)
-    return Selection(s, plane, objectives, gap, len(objectives))
+    return Selection(s, plane, objectives, gap)
 
 
 def place_best(values: np.ndarray, start: np.ndarray) -> np.ndarray:

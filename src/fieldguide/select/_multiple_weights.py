@@ -36,6 +36,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fieldguide.svm.smo import judge
 
+_MOST_STEPS = 60
 _TO_THE_WALL = 0.98
 _LEAST_SHARE = 1e-4
 
@@ -83,7 +84,6 @@ def solve_weights(
     *,
     beta: np.ndarray | None = None,
     tol: float = 1e-3,
-    max_iter: int = 60,
 ) -> Weighted:
     """Find weights with a relative gap of ``tol``, or the last ones before rounding stops it.
 
@@ -101,11 +101,11 @@ def solve_weights(
     """
     low, high = np.where(y > 0, 0.0, -upper), np.where(y > 0, upper, 0.0)
     now = _begin(kernels, y, upper, low, high, q, beta)
-    for n_steps in range(max_iter + 1):
+    for n_steps in range(_MOST_STEPS + 1):
         f, sums = now.q @ now.images, now.images @ now.beta
         primal = judge(y, upper, now.beta, y - f)[0]
         gap = (primal - lower_bound(y, upper, now.beta, float(sums.max()))) / primal
-        if gap <= tol or n_steps == max_iter:
+        if gap <= tol or n_steps == _MOST_STEPS:
             break
         try:
             steer = _Steering(now, kernels.gram(now.q), y - f, low, high)

@@ -51,9 +51,9 @@ def write_levels(levels: np.ndarray) -> str:
     return "".join(LETTERS[level] for level in levels)
 
 
-def expect_yes(shares: np.ndarray, wrong: float = WRONG) -> np.ndarray:
+def expect_yes(shares: np.ndarray) -> np.ndarray:
     """Return how likely the answer is yes, for each kind and question."""
-    return (1 - wrong) * shares + wrong * (1 - shares)
+    return (1 - WRONG) * shares + WRONG * (1 - shares)
 
 
 def believe(yes: np.ndarray, answers: Mapping[int, bool | None], prior: np.ndarray) -> np.ndarray:

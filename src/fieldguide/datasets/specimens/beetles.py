@@ -50,7 +50,7 @@ def draw(pen: Pen, rng: np.random.Generator, look: Beetle, stance: str, phase: f
         _draw_legs(pen, look, phase, rng)
         _draw_antennae(pen, look, rng)
         if look.jaws:
-            _draw_jaws(pen, rng, shield)
+            _draw_jaws(pen, rng)
         x, y = look.head
         pen.fill(ellipse(0, y, x, x * 0.72), [lighter(shield, 0.15), darker(shield, 0.2)], ink=INK)
         for side in (-1, 1):
@@ -99,7 +99,7 @@ def _draw_antennae(pen: Pen, look: Beetle, rng: np.random.Generator) -> None:
         pen.fill(ellipse(line[-1, 0], line[-1, 1], 0.02), (54, 44, 42), mark="antennae")
 
 
-def _draw_jaws(pen: Pen, rng: np.random.Generator, shield: Colour) -> None:
+def _draw_jaws(pen: Pen, rng: np.random.Generator) -> None:
     gape = rng.uniform(-0.3, 0.15)
     for side in (-1, 1):
         with pen.placed(side * 0.07, -0.37, side * gape, sx=side):

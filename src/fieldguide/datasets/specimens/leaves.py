@@ -76,14 +76,14 @@ def draw(pen: Pen, rng: np.random.Generator, look: Leaf, stance: str, phase: flo
         inner = closed(outline[::5] * 0.8, 3)
         pen.fill(inner, colour, mark=None, part=None, soft=0.03, opacity=0.25)
         _VEINS[look.shape](pen, vein, darker(colour, 0.3))
-        words = _damage(pen, rng, outline, colour)
+        words = _damage(pen, rng, colour)
         pen.line(ring(outline), darker(colour, 0.6), 0.008)
     finally:
         pen.warp = None
     return words | {"autumn colours" if is_autumn else "mostly green"}
 
 
-def _damage(pen: Pen, rng: np.random.Generator, outline: np.ndarray, colour: Colour) -> set[str]:
+def _damage(pen: Pen, rng: np.random.Generator, colour: Colour) -> set[str]:
     if rng.random() < 0.55:
         return set()
     for _ in range(rng.integers(2, 7)):
@@ -132,11 +132,10 @@ def _jitter(rng: np.random.Generator, points: np.ndarray, amount: float) -> np.n
     return points + rng.normal(0, amount, points.shape)
 
 
-def _feather_veins(
-    pen: Pen, vein: Colour, shade: Colour, n: int = 7, top: float = -0.33, wide: float = 0.17
-) -> None:
+def _feather_veins(pen: Pen, vein: Colour, shade: Colour) -> None:
+    top, wide = -0.33, 0.17
     pen.line([(0, 0.31), (0, top)], vein, 0.014)
-    for y in np.linspace(0.2, top + 0.12, n):
+    for y in np.linspace(0.2, top + 0.12, 7):
         reach = wide * (1 - 0.75 * max(0.05 - y, 0) / 0.4 - 0.35 * max(y - 0.1, 0) / 0.4)
         for side in (-1, 1):
             line = curve([(0, y), (side * reach * 0.55, y - 0.05), (side * reach, y - 0.115)], 4)

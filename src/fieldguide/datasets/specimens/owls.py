@@ -65,10 +65,10 @@ def draw(pen: Pen, rng: np.random.Generator, look: Owl, stance: str, phase: floa
         ink=darker(bark, 0.5),
         part=0,
     )
-    _draw_breast(pen, rng, look, mottle, body)
+    _draw_breast(pen, rng, look, mottle)
     for side in (-1, 1):
         with pen.placed(sx=side):
-            _draw_owl_wing(pen, rng, back, mottle)
+            _draw_owl_wing(pen, rng, back)
         for dx in (-0.035, 0.0, 0.035):
             pen.fill(
                 ellipse(side * 0.09 + dx, 0.375, 0.02, 0.034),
@@ -89,9 +89,7 @@ def _draw_owl_tail(pen: Pen, back: Colour) -> None:
         pen.line([(x * 0.8, 0.35), (x, 0.51)], darker(back, 0.5), 0.007)
 
 
-def _draw_breast(
-    pen: Pen, rng: np.random.Generator, look: Owl, mottle: Colour, body: np.ndarray
-) -> None:
+def _draw_breast(pen: Pen, rng: np.random.Generator, look: Owl, mottle: Colour) -> None:
     if look.has_bars:
         for row in range(6):
             y = -0.09 + 0.068 * row
@@ -105,7 +103,7 @@ def _draw_breast(
             pen.dots([(x, y)], 0.007, mottle)
 
 
-def _draw_owl_wing(pen: Pen, rng: np.random.Generator, back: Colour, mottle: Colour) -> None:
+def _draw_owl_wing(pen: Pen, rng: np.random.Generator, back: Colour) -> None:
     wing = closed(path("190,-190 245,-100 272,50 255,210 190,370 150,340 140,200 145,40 150,-100"))
     pen.fill(wing, [lighter(back, 0.1), back, darker(back, 0.3)], ink=INK)
     for k in range(5):

@@ -2,7 +2,9 @@
 
 import fcntl
 import gc
+import shutil
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,6 +148,13 @@ def flat_guide(blobs, build_once) -> Guide:
     return build_once(
         "flat", collection, key="ova", features="deep", marks=False, places=False, n_jobs=1
     )
+
+
+@pytest.fixture
+def folder(flat_guide, tmp_path) -> Path:
+    """The folder of such a guide, to change."""
+    shutil.copytree(flat_guide.folder, tmp_path / "guide")
+    return tmp_path / "guide"
 
 
 @pytest.fixture(scope="session")

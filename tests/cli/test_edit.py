@@ -1,19 +1,10 @@
 """``fieldguide edit``."""
 
 import json
-import shutil
-
-import pytest
 
 from fieldguide.guide import Guide
 from fieldguide.guide.edits import FILE_NAME
 from tests.cli.commands import call, check_refusal
-
-
-@pytest.fixture
-def folder(flat_guide, tmp_path):
-    shutil.copytree(flat_guide.folder, tmp_path / "guide")
-    return tmp_path / "guide"
 
 
 def test_an_edit_its_history_and_its_undo(folder):

@@ -1,18 +1,9 @@
 """``fieldguide teach``."""
 
 import json
-import shutil
-
-import pytest
 
 from fieldguide.guide import Guide
 from tests.cli.commands import call, check_refusal
-
-
-@pytest.fixture
-def folder(flat_guide, tmp_path):
-    shutil.copytree(flat_guide.folder, tmp_path / "guide")
-    return tmp_path / "guide"
 
 
 def test_a_word_is_taught_and_found(folder):

@@ -7,8 +7,8 @@ import onnxruntime
 import pytest
 from PIL import Image
 from tests.features import exported
+from tests.features.test_onnx_file import refuse
 
-from fieldguide.errors import EmbedderError
 from fieldguide.features import DeepFeatures, picture_cells
 from fieldguide.features.network import SIX, Network
 
@@ -300,9 +300,3 @@ def test_files_that_are_none_are_refused(tmp_path):
 def test_what_needs_more_than_a_picture_is_refused(tmp_path):
     path = exported.save_two_towers(tmp_path, mixes=True)
     refuse(path, r"takes more than a picture \('input_ids', 'attention_mask'\), and has no output")
-
-
-def refuse(path, match: str) -> None:
-    with pytest.raises(EmbedderError, match=match) as caught:
-        Network(path)
-    assert "\n" not in str(caught.value)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.identify.test_boosting import to_binned
 from tests.reference import slow_attention_tree
 
 from fieldguide.errors import InvalidArgument
@@ -17,7 +18,7 @@ from fieldguide.identify.attention_growing import (
     grow_attention_tree,
     route,
 )
-from fieldguide.identify.binning import Binned, bin_features
+from fieldguide.identify.binning import bin_features
 from fieldguide.svm import Problems
 
 SETTINGS = {"n_rounds": 4, "gamma": 0.48}
@@ -47,11 +48,6 @@ def draw_crossing_points(n=3000, n_lines=24, seed=0):
     normals = np.stack([np.cos(angle), np.sin(angle)])
     offsets = rng.uniform(-1, 1, n_lines)
     return points, np.hstack([points, points @ normals - offsets]), index
-
-
-def to_binned(levels) -> Binned:
-    levels = np.asarray(levels, dtype=np.uint8)
-    return Binned(levels, np.tile(np.arange(63) + 0.5, (levels.shape[1], 1)))
 
 
 def assert_same(first, second):

@@ -1,7 +1,6 @@
 """A served guide that may be edited: who may, by what forms, and what is refused."""
 
 import io
-import shutil
 from urllib.parse import urlencode
 
 import pytest
@@ -16,12 +15,6 @@ from fieldguide.site import create_app
 BASE = "http://127.0.0.1"
 TOKEN = "a token that nobody guesses"
 HERE = {"Origin": BASE, "Accept": "text/html"}
-
-
-@pytest.fixture
-def folder(flat_guide, tmp_path):
-    shutil.copytree(flat_guide.folder, tmp_path / "guide")
-    return tmp_path / "guide"
 
 
 def connect(folder, token=TOKEN):

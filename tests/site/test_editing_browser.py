@@ -1,7 +1,5 @@
 """Every edit by the forms of the pages in a real browser, undo, and what a rebuild keeps."""
 
-import shutil
-
 import pytest
 from PIL import Image
 from tests.site.browsing import NEEDS_BROWSER, check_width, serve_guide
@@ -11,12 +9,6 @@ from fieldguide.guide import Guide
 
 pytestmark = NEEDS_BROWSER
 TOKEN = "a-token-for-the-test"
-
-
-@pytest.fixture
-def folder(flat_guide, tmp_path):
-    shutil.copytree(flat_guide.folder, tmp_path / "guide")
-    return tmp_path / "guide"
 
 
 @pytest.fixture

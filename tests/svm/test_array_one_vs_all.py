@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.svm.test_one_vs_all import draw_kinds
 
 from fieldguide._device import find_device
 from fieldguide.errors import FieldguideWarning, InvalidArgument
@@ -10,13 +11,6 @@ from fieldguide.svm import Problems, Question, solve_linear, train_one_vs_all
 from fieldguide.svm import array_one_vs_all as module
 from fieldguide.svm.array_one_vs_all import train_one_vs_all_arrays, train_sides_arrays
 from fieldguide.svm.gap import primal_value
-
-
-def draw_kinds(seed, n=120, d=6, k=4):
-    rng = np.random.default_rng(seed)
-    index = rng.integers(0, k, n)
-    X = rng.normal(size=(n, d)) + 2 * rng.normal(size=(k, d))[index]
-    return X.astype(np.float32), index
 
 
 def primal(X, index, k, coef, intercept, C, weight, scaling=1.0):
@@ -199,7 +193,7 @@ def test_rows_that_do_not_fit_are_left_to_the_processor(monkeypatch):
     monkeypatch.setattr("fieldguide.svm.problems.put", refuse)
     X, index = draw_kinds(4)
     problems = Problems(X, device="cuda")
-    with pytest.warns(FieldguideWarning, match="120 rows do not fit into the memory"):
+    with pytest.warns(FieldguideWarning, match="90 rows do not fit into the memory"):
         there = problems.one_vs_all(index, 4, C=1.0)
     here = Problems(X).one_vs_all(index, 4, C=1.0)
     np.testing.assert_array_equal(there.coef, here.coef)

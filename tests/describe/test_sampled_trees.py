@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from tests.describe.samplers import make_chain, make_likelihood, unbounded_prior
+from tests.interrupts import interrupt_at
 from tests.reference.simulated_tree import draw_truncated_beta
 
 from fieldguide.describe import AttributeTree, BernoulliTree, load_chains, save_chains
@@ -96,13 +97,8 @@ def test_an_interrupt_leaves_chains_that_go_on(n_jobs):
     A = draw_rows()[0]
     model = AttributeTree(n_iter=8, n_chains=2, random_state=1, n_jobs=n_jobs)
     whole = clone(model).fit(A)
-
-    def interrupt(chain, n_done, log_joint):
-        if n_done == 5:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        model.fit(A, progress=interrupt)
+        model.fit(A, progress=interrupt_at(5))
     assert not hasattr(model, "labels_")
     assert max(len(chain["trace.log_joint"]) for chain in model.chains_) == 5
     model.fit(A, resume=model.chains_)

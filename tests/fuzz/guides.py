@@ -124,7 +124,7 @@ def copy_lines(copy: Copy) -> list[str]:
     return kept.read_text().splitlines()
 
 
-def attempt_models(copy: Copy, seed: int) -> bool:
+def attempt_file(copy: Copy, seed: int) -> bool:
     rng = random.Random(seed)
     path = rng.choice(sorted(copy.whole))
     try:
@@ -132,22 +132,10 @@ def attempt_models(copy: Copy, seed: int) -> bool:
             path.write_bytes(harm_json(copy.whole[path].decode(), rng))
         elif rng.random() < 0.3:
             path.write_bytes(harm_bytes(copy.whole[path], rng))
+        elif path.suffix == ".npy":
+            harm_matrix(path, rng)
         else:
             harm_arrays(path, rng)
-        ask_models(Guide.open(copy.folder), rng)
-    finally:
-        path.write_bytes(copy.whole[path])
-    return True
-
-
-def attempt_features(copy: Copy, seed: int) -> bool:
-    rng = random.Random(seed)
-    path = rng.choice(sorted(copy.whole))
-    try:
-        if rng.random() < 0.3:
-            path.write_bytes(harm_bytes(copy.whole[path], rng))
-        else:
-            harm_matrix(path, rng)
         ask_models(Guide.open(copy.folder), rng)
     finally:
         path.write_bytes(copy.whole[path])
@@ -266,12 +254,10 @@ INFO = Fuzzer("info", _prepare("info", "guide.json"), attempt_info, REFUSALS)
 CATALOGUE = Fuzzer(
     "catalogue", _prepare("catalogue", "editions/*/catalogue.sqlite"), attempt_catalogue, REFUSALS
 )
-MODELS = Fuzzer("models", _prepare("models", "editions/*/models/*"), attempt_models, REFUSALS)
+MODELS = Fuzzer("models", _prepare("models", "editions/*/models/*"), attempt_file, REFUSALS)
 WORDED = Fuzzer(
-    "worded", _prepare("worded", "editions/*/models/*", of="worded"), attempt_models, REFUSALS
+    "worded", _prepare("worded", "editions/*/models/*", of="worded"), attempt_file, REFUSALS
 )
-FEATURES = Fuzzer(
-    "features", _prepare("features", "editions/*/features/*"), attempt_features, REFUSALS
-)
+FEATURES = Fuzzer("features", _prepare("features", "editions/*/features/*"), attempt_file, REFUSALS)
 EDITS = Fuzzer("edits", _prepare("edits"), attempt_edits, (FieldguideError,))
 JOURNAL = Fuzzer("journal", prepare_journal, attempt_journal, (FieldguideError,))

@@ -43,7 +43,7 @@ def test_a_killed_build_goes_on_to_the_same_guide(folder, whole, tmp_path, step,
     check_killed_build(folder, whole, tmp_path / "guide", step, after, "reading images", **PLAIN)
 
 
-def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
+def test_a_second_build_reads_only_what_changed(blobs, tmp_path, decoded):
     root, out = tmp_path / "images", tmp_path / "guide"
     for kind in ("a", "b"):
         (root / kind).mkdir(parents=True)
@@ -52,22 +52,15 @@ def test_a_second_build_reads_only_what_changed(blobs, tmp_path, monkeypatch):
     (root / "a" / "bad.png").write_bytes(b"no")
     Guide.build(root, out, n_jobs=1, **PLAIN)
 
-    read: list[str] = []
-    picture = Collection.picture
-
-    def noted(self, i, **options):
-        read.append(self.items[i].path)
-        return picture(self, i, **options)
-
-    monkeypatch.setattr(Collection, "picture", noted)
+    decoded.clear()
     Guide.build(root, out, n_jobs=1, **PLAIN)
-    assert read == []
+    assert decoded == []
 
     (root / "a" / "0.png").unlink()
     Image.fromarray(blobs[0][20]).save(root / "b" / "new.png")
     Image.fromarray(blobs[0][21]).save(root / "a" / "2.png")
     guide = Guide.build(root, out, n_jobs=1, **PLAIN)
-    assert sorted(read) == ["a/2.png", "b/new.png"]
+    assert sorted(decoded) == ["a/2.png", "b/new.png"]
     fresh = Guide.build(root, tmp_path / "fresh", n_jobs=1, **PLAIN)
     assert contents(guide.folder) == contents(fresh.folder)
 

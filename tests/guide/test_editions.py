@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from tests.guide.contents import contents, everything
+from tests.interrupts import interrupt_at
 
 from fieldguide._files import remove_listed
 from fieldguide.collection import Collection
@@ -242,13 +243,8 @@ def test_a_guide_of_the_first_format_is_carried_over(images, tmp_path, monkeypat
 
 def test_what_only_an_interrupted_build_has_measured_goes_by_name(images, blobs, tmp_path):
     out = tmp_path / "guide"
-
-    def stop(step, done, total):
-        if step == "growing the tree":
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        Guide.build(images, out, progress=stop, **QUICK)
+        Guide.build(images, out, progress=interrupt_at(0, "growing the tree"), **QUICK)
     (out / "pictures" / "mine.jpg").write_bytes(b"mine")
     shutil.rmtree(images / "b")
     Guide.build(images, out, **QUICK)

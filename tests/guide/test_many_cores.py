@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from tests.guide.contents import contents
+from tests.interrupts import interrupt_at
 
 from fieldguide import chapters
 from fieldguide.errors import GuideError
@@ -34,10 +35,7 @@ def many_cores(monkeypatch):
 
 @pytest.mark.usefixtures("many_cores")
 def test_processes_make_the_same_guide_also_after_an_interrupt(images, whole, tmp_path):
-    def interrupt(step, done, total):
-        if step == "looking closer" and done >= 8:
-            raise KeyboardInterrupt
-
+    interrupt = interrupt_at(8, "looking closer")
     with pytest.raises(KeyboardInterrupt):
         Guide.build(images, tmp_path / "guide", n_jobs=2, progress=interrupt, **SETTINGS)
     guide = Guide.build(images, tmp_path / "guide", n_jobs=2, **SETTINGS)
@@ -66,3 +64,12 @@ def test_a_process_does_not_name_by_a_guide_that_was_built_again(flat_guide):
     asked = NameShots(flat_guide.folder, (), "cpu", "of another build")
     with pytest.raises(GuideError, match="was built again meanwhile"):
         asked([])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("many_cores")
+def test_processes_add_to_a_guide_as_threads_do(folder, whole, tmp_path):
+    here, there = (shutil.copytree(whole.folder, tmp_path / str(n)) for n in (1, 2))
+    for n_jobs, out in ((1, here), (2, there)):
+        Guide.open(out).add(folder / "stripe", n_jobs=n_jobs)
+    assert contents(there) == contents(here)

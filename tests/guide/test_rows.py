@@ -11,6 +11,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 from tests.guide.contents import contents
 from tests.guide.killed_build import check_killed_build
+from tests.interrupts import interrupt_at
 
 from fieldguide.collection import Collection
 from fieldguide.errors import FieldguideError, GuideError
@@ -57,7 +58,7 @@ def test_a_killed_build_goes_on_to_the_same_guide(folder, stacked, tmp_path, aft
     assert next(done for step, done, _ in told if step == "reading images") == 25
 
 
-def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch):
+def test_a_second_build_describes_only_what_changed(blobs, tmp_path, decoded):
     root, out = tmp_path / "images", tmp_path / "guide"
     root.mkdir()
     for i, image in enumerate(blobs[0][:8]):
@@ -65,21 +66,14 @@ def test_a_second_build_describes_only_what_changed(blobs, tmp_path, monkeypatch
     first = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False, places=False)
     before = np.array(first._models.rows)
 
-    read: list[str] = []
-    picture = Collection.picture
-
-    def noted(self, i, **options):
-        read.append(self.items[i].path)
-        return picture(self, i, **options)
-
-    monkeypatch.setattr(Collection, "picture", noted)
+    decoded.clear()
     Image.fromarray(blobs[0][20]).save(root / "9.png")
     second = Guide.build(root, out, features="hog+color", n_jobs=1, marks=False, places=False)
-    assert read == ["9.png", "9.png"]  # for the network, then for the stack of the first build
+    assert decoded == ["9.png", "9.png"]  # for the network, then for the stack of the first build
     np.testing.assert_array_equal(second._models.rows[:8], before)
-    read.clear()
+    decoded.clear()
     third = Guide.build(root, out, features="color", n_jobs=1, marks=False, places=False)
-    assert set(read) == {f"{i}.png" for i in (*range(8), 9)}
+    assert set(decoded) == {f"{i}.png" for i in (*range(8), 9)}
     assert third._models.rows.shape != before.shape
     assert (
         Guide.build(
@@ -145,23 +139,11 @@ def test_a_guide_of_both_looks(looks, blobs):
 
 def test_both_looks_do_not_depend_on_threads_or_on_being_stopped(folder, looks, tmp_path):
     out = tmp_path / "guide"
-
-    class StopError(Exception):
-        pass
-
-    def stop(name, done, total):
-        if name == "looking closer" and done >= 9:
-            raise StopError
-
-    with pytest.raises(StopError):
-        Guide.build(
-            folder, out, features="looks", n_jobs=1, marks=False, places=False, progress=stop
-        )
+    settings = {"features": "looks", "marks": False, "places": False}
+    with pytest.raises(KeyboardInterrupt):
+        Guide.build(folder, out, n_jobs=1, progress=interrupt_at(9, "looking closer"), **settings)
     steps = []
-    Guide.build(
-        folder, out, features="looks", n_jobs=2, marks=False, places=False,
-        progress=lambda *now: steps.append(now),
-    )  # fmt: skip
+    Guide.build(folder, out, n_jobs=2, progress=lambda *now: steps.append(now), **settings)
     assert next(done for step, done, _ in steps if step == "looking closer") >= 8
     assert contents(out) == contents(looks.folder)
 

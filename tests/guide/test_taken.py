@@ -46,19 +46,6 @@ def copies(photographs, taken_guide, tmp_path):
     return tmp_path / "photographs", tmp_path / "guide"
 
 
-@pytest.fixture
-def decoded(monkeypatch):
-    """The paths of images that are decoded from here on."""
-    picture, paths = Collection.picture, []
-
-    def noted(self, i, **options):
-        paths.append(self.items[i].path)
-        return picture(self, i, **options)
-
-    monkeypatch.setattr(Collection, "picture", noted)
-    return paths
-
-
 def test_records_say_when_and_where(taken_guide):
     bare, told = taken_guide.specimens([0, 1])
     assert (bare.date, bare.latitude, bare.longitude, bare.caption) == (None, None, None, "")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from tests.guide.contents import contents
+from tests.interrupts import interrupt_at
 
 from fieldguide.collection import Collection
 from fieldguide.describe import DescribedTree
@@ -97,13 +98,9 @@ def test_an_interrupted_tree_goes_on_to_the_same_one(monkeypatch, stop_after):
     words, _ = make_words()
     whole = grow_tree(words, "attribute")
 
-    def interrupt(step, done, total):
-        if done == stop_after:
-            raise KeyboardInterrupt
-
     work: dict[str, bytes] = {}
     with pytest.raises(KeyboardInterrupt):
-        grow_tree(words, "attribute", progress=interrupt, work=work)
+        grow_tree(words, "attribute", progress=interrupt_at(stop_after), work=work)
     assert len(work) == 1
     seen = []
     again = grow_tree(words, "attribute", progress=lambda *now: seen.append(now[1]), work=work)
@@ -129,14 +126,9 @@ def test_of_many_specimens_a_sample_is_seen_and_the_others_are_placed(monkeypatc
 
 def test_damaged_chains_are_left_aside():
     words, _ = make_words()
-
-    def interrupt(step, done, total):
-        if done == 3:
-            raise KeyboardInterrupt
-
     work: dict[str, bytes] = {}
     with pytest.raises(KeyboardInterrupt):
-        grow_tree(words, "attribute", progress=interrupt, work=work)
+        grow_tree(words, "attribute", progress=interrupt_at(3), work=work)
     work[next(iter(work))] = b"no"
     assert grow_tree(words, "attribute", work=work).about == grow_tree(words, "attribute").about
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 from tests.features.contract import odd_images
+from tests.locate.regions import check_record, share_mixed
 from tests.reference.slow_regions import boxes_and_pairs
 
 from fieldguide.errors import InvalidArgument
@@ -28,14 +29,7 @@ SIDES = st.tuples(st.integers(1, 7), st.integers(1, 7))
 
 @given(arrays(np.int64, SIDES, elements=st.integers(0, 4)))
 def test_the_record_is_that_of_loops(labels):
-    found = to_regions(labels)
-    renumbered = np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
-    np.testing.assert_array_equal(found.labels, renumbered)
-    boxes, areas, pairs = boxes_and_pairs(renumbered)
-    assert found.boxes.tolist() == boxes
-    assert found.areas.tolist() == areas
-    assert [tuple(pair) for pair in found.adjacency.tolist()] == pairs
-    assert found.n_regions == len(areas)
+    check_record(to_regions(labels), labels, boxes_and_pairs)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -43,12 +37,7 @@ def test_parts_are_told_apart(method):
     """No region lies half in one part of the picture and half in another."""
     picture = draw_parts()
     found = superpixels(picture, method, n_regions=24, scale=50)
-    parts = np.unique(picture.reshape(-1, 3), axis=0, return_inverse=True)[1].ravel()
-    mixed = 0
-    for k in range(found.n_regions):
-        inside = parts[(found.labels == k).ravel()]
-        mixed += len(inside) - np.bincount(inside).max()
-    assert mixed / parts.size < 0.05
+    assert share_mixed(found, picture) < 0.05
     assert found.n_regions >= 4
     assert found.areas.sum() == picture.shape[0] * picture.shape[1]
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 from tests.clock import within_cpu_seconds
+from tests.interrupts import interrupt_at
 
 from fieldguide.errors import FieldguideError
 from fieldguide.site import Renderer, export_site
@@ -181,13 +182,8 @@ def test_a_failed_export_leaves_what_was_there(small, tmp_path, monkeypatch):
     target = tmp_path / "site"
     export_site(small, target)
     before = names_in(target)
-
-    def stop(*step):
-        if step[1] == 20:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        export_site(small, target, progress=stop)
+        export_site(small, target, progress=interrupt_at(20))
     assert names_in(target) == before
 
     assert os.listdir(tmp_path) == ["site"]

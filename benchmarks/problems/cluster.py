@@ -32,10 +32,9 @@ from fieldguide.datasets import load_specimens
 from fieldguide.features import FeatureStack
 from fieldguide.features.network import Network
 from fieldguide.guide.journal import Journal
-from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import deal_batches, measure_batch
 from fieldguide.guide.row_measuring import DescribeShard, describe_pictures
-from fieldguide.guide.shards import Sent, Shard, measure_shard
+from fieldguide.guide.shards import Lens, Sent, Shard, measure_shard
 from fieldguide.guide.shelf import Shelf
 
 N_IMAGES, SIZE_PX, N_TURNS, N_WARM = 384, 256, 3, 16

@@ -16,9 +16,9 @@ from fieldguide.collection import Collection
 from fieldguide.errors import ClusterError
 from fieldguide.features.network import Network
 from fieldguide.guide import Guide
-from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import measure_batch
 from fieldguide.guide.shards import (
+    Lens,
     Odd,
     Parcel,
     Sent,

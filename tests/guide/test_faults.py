@@ -14,11 +14,12 @@ import pytest
 from PIL import Image
 from safetensors import SafetensorError
 from tests.guide.contents import contents, everything
+from tests.interrupts import interrupt_at
 
 from fieldguide.collection import Collection
 from fieldguide.errors import CollectionError, GuideError, UnreadableImageError
 from fieldguide.guide import Guide
-from fieldguide.guide.faults import explained_faults
+from fieldguide.guide.workspace import explained_faults
 
 ROOT = Path(__file__).parent.parent.parent
 QUICK = {"features": "deep", "marks": False, "places": False, "n_jobs": 1}
@@ -66,11 +67,7 @@ def test_what_failed_for_a_reason_of_the_moment_is_tried_again(images, tmp_path,
 
 def test_a_killed_build_too_tries_again(images, tmp_path, unreadable):
     unreadable.add("disc/00.png")
-
-    def stop(step, done, total):
-        if step == "growing the tree":
-            raise KeyboardInterrupt
-
+    stop = interrupt_at(0, "growing the tree")
     with pytest.raises(KeyboardInterrupt):
         Guide.build(images, tmp_path / "guide", progress=stop, **QUICK)
     unreadable.clear()

@@ -14,7 +14,7 @@ from fieldguide.errors import (
     InvalidArgument,
     UnreadableImageError,
 )
-from fieldguide.guide import Guide, lens
+from fieldguide.guide import Guide, workspace
 from fieldguide.guide.survey import COLUMNS, list_shots, survey
 
 
@@ -176,7 +176,7 @@ def test_pictures_that_a_device_is_shown_together_are_named_alike(
 
     monkeypatch.setattr(guide.network, "n_at_once", 4)
     monkeypatch.setattr(guide.network, "see", count)
-    monkeypatch.setattr(lens, "count_shares", lambda n_bytes: 1)
+    monkeypatch.setattr(workspace, "count_shares", lambda n_bytes: 1)
     survey(guide, list_shots([photos]), tmp_path / "out.csv")
     assert max(shown) > 1
     rows = read_rows((tmp_path / "out.csv").read_bytes())

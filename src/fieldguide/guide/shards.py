@@ -14,6 +14,7 @@ Where there are no workers, threads do the same with the network that is open.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,10 +25,9 @@ from fieldguide._cluster import name_worker
 from fieldguide._parallel import Workers, map_in_order
 from fieldguide._processes import Processes
 from fieldguide.collection import Collection, Item
-from fieldguide.errors import ClusterError
-from fieldguide.features.network import Network
+from fieldguide.errors import ClusterError, EmbedderError
+from fieldguide.features.network import BUILTIN, Network, open_network
 from fieldguide.guide.earlier import find_size
-from fieldguide.guide.lens import Lens
 from fieldguide.guide.measure import Measured, deal_batches, measure_batch
 from fieldguide.guide.workspace import Workspace
 
@@ -64,6 +64,47 @@ class Parcel:
     def put(self, address: str, data: bytes) -> None:
         """Put a picture into the parcel."""
         self.pictures[address] = data
+
+
+_open: dict["Lens", Network] = {}  # in a worker: its threads share them
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What says which network pictures are shown to. It travels; the network does not."""
+
+    embedder: tuple[str, ...]
+    device: str
+    name: str  # of the network that this machine has opened
+
+    @classmethod
+    def of(cls, network: Network, embedder: tuple[str, ...], device: str) -> "Lens":
+        """Return what opens ``network`` again on a machine that sees the same files."""
+        files = tuple(each if each in BUILTIN else os.path.abspath(each) for each in embedder)
+        return cls(files, device, network.name)
+
+    def open(self) -> Network:
+        """Return the network, opened once in each worker; ClusterError where it is another."""
+        with _lock:
+            if self not in _open:
+                _open[self] = self._open_checked()
+            return _open[self]
+
+    def _open_checked(self) -> Network:
+        try:
+            network = open_network(self.embedder, device=self.device)
+        except (EmbedderError, OSError) as error:
+            raise ClusterError(
+                f"The worker {name_worker()} cannot open the network ({str(error).rstrip('.')}); "
+                "put its file where all machines see it."
+            ) from None
+        if network.name != self.name:
+            raise ClusterError(
+                f"The worker {name_worker()} has the network {network.name}, and this machine "
+                f"{self.name}; give all machines the same file."
+            )
+        return network
 
 
 @dataclass(frozen=True)
@@ -147,8 +188,9 @@ def send_out(
             map_in_order(lambda make: function(make(), work.network), shards, n_jobs=work.n_jobs)
         )
         return
+    lens = Lens.of(work.network, work.settings.embedder, work.settings.device)
     made = (make() for make in shards)
-    for i, found in workers.map_as_done(Sent(function, work.lens), made):
+    for i, found in workers.map_as_done(Sent(function, lens), made):
         if isinstance(found, Odd):
             shard = shards[i]()
             check_shared(shard.images, found)

@@ -23,10 +23,10 @@ from fieldguide.collection import Collection, read_picture_or_clip
 from fieldguide.errors import CollectionError, FieldguideError, GuideError, UnreadableImageError
 from fieldguide.guide.answer import N_DIGITS
 from fieldguide.guide.answering import find_group, place_row
-from fieldguide.guide.lens import measuring_processes
 from fieldguide.guide.measure import LARGE_PX
 from fieldguide.guide.shards import find_processes
 from fieldguide.guide.sighting import Sighting, look_together
+from fieldguide.guide.workspace import measuring_processes
 
 if TYPE_CHECKING:
     from fieldguide.guide.guide import Guide

@@ -1,12 +1,18 @@
 """What the chapters of one build share, and the settings that it depends on."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from joblib import effective_n_jobs
+from safetensors import SafetensorError
+
 from fieldguide._cluster import Cluster
+from fieldguide._device import count_shares
+from fieldguide._files import is_disk_full
 from fieldguide._processes import Processes
 from fieldguide.collection import Collection
 from fieldguide.errors import GuideError
@@ -14,12 +20,11 @@ from fieldguide.features.network import Network, open_network
 from fieldguide.guide.earlier import Earlier
 from fieldguide.guide.editions import Draft
 from fieldguide.guide.edits.log import EditLog, Reading
-from fieldguide.guide.faults import explained_faults
 from fieldguide.guide.journal import Journal
-from fieldguide.guide.lens import Lens, measuring_processes
 
 MEASURE_VERSION = 2  # raise it when a measurement changes: old ones are then not used again
 
+_BYTES_ON_DEVICE = 4 * 2**30  # of a graphics processor's memory, for each process
 
 Progress = Callable[[str, int, int], None]
 
@@ -103,15 +108,29 @@ class Workspace:
         """Threads; the guide does not depend on it."""
         return self.settings.n_jobs
 
-    @property
-    def lens(self) -> Lens:
-        """What opens the network in a worker."""
-        return Lens.of(self.network, self.settings.embedder, self.settings.device)
-
 
 def name_measuring(network: str, max_pixels: int) -> str:
     """Return all that measurements depend on, as guide.json keeps it."""
     return f"{MEASURE_VERSION} {network} {max_pixels}"
+
+
+@contextmanager
+def explained_faults(out: Path) -> Iterator[None]:
+    """Turn the errors of writing to a full or failing disk into a GuideError."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, SafetensorError) as error:
+        if is_disk_full(error):
+            raise GuideError(
+                f"There is no room left on the disk of {str(out)!r}; free some, and run the same "
+                "build again: it goes on where it stopped."
+            ) from None
+        if isinstance(error, OSError):
+            raise
+        raise GuideError(
+            f"The guide {str(out)!r} cannot be written ({error}); when the disk works again, run "
+            "the same build: it goes on where it stopped."
+        ) from None
 
 
 @contextmanager
@@ -147,3 +166,9 @@ def open_workspace(
         yield work
         earlier.close()
         draft.publish(work.info, work.pictures)
+
+
+def measuring_processes(network: Network, n_jobs: int | None) -> Processes:
+    """Return as many processes as may measure, each with the network open."""
+    n, on_device = int(effective_n_jobs(n_jobs)), network.n_at_once > 1
+    return Processes(min(n, count_shares(_BYTES_ON_DEVICE)) if on_device else n)

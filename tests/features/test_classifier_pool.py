@@ -19,7 +19,7 @@ from fieldguide.errors import EmbedderError, InvalidArgument, ModelError
 from fieldguide.features import DeepFeatures
 from fieldguide.features._pool_training import (
     balance,
-    cluster_rows,
+    group_rows,
     train_on_clusters,
     train_on_window,
 )
@@ -418,7 +418,7 @@ def test_constant_and_half_constant_columns_have_a_map():
 
 def test_clusters_are_as_tight_as_those_of_scikit_learn(seed):
     X, _ = draw_rows(seed, n=120, n_classes=4)
-    label = cluster_rows(X, 4, spawn_generators(seed, 1)[0])
+    label = group_rows(X, 4, spawn_generators(seed, 1)[0])
     peer = KMeans(4, n_init=10, random_state=0).fit(X)
     inertia = sum(((X[label == k] - X[label == k].mean(axis=0)) ** 2).sum() for k in range(4))
     assert inertia <= 1.02 * peer.inertia_
@@ -428,9 +428,9 @@ def test_clusters_are_as_tight_as_those_of_scikit_learn(seed):
 
 def test_clusters_of_equal_rows():
     X = np.repeat(np.eye(3, dtype=np.float32), [5, 3, 1], axis=0)
-    label = cluster_rows(X, 8, np.random.default_rng(0))
+    label = group_rows(X, 8, np.random.default_rng(0))
     np.testing.assert_array_equal(label, [0] * 5 + [1] * 3 + [2])
-    assert (cluster_rows(X[:1], 5, np.random.default_rng(0)) == 0).all()
+    assert (group_rows(X[:1], 5, np.random.default_rng(0)) == 0).all()
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 20), (20, 60)])
@@ -451,7 +451,7 @@ def test_cluster_functions_reach_the_optimum_of_scikit_learn(seed):
     generators = spawn_generators(seed, 3)
     for c in range(3):
         own = np.flatnonzero(index == c)
-        label = cluster_rows(X[own], 2, generators[c])
+        label = group_rows(X[own], 2, generators[c])
         for k in range(2):
             rows = np.concatenate([own[label == k], np.flatnonzero(index != c)])
             sign = np.where(index[rows] == c, 1.0, -1.0)

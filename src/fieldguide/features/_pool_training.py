@@ -120,7 +120,7 @@ def train_on_clusters(
 
     def split(task: tuple[int, np.random.Generator]) -> list[np.ndarray]:
         own = np.flatnonzero(index == task[0])
-        label = cluster_rows(X[own], n_clusters, task[1])
+        label = group_rows(X[own], n_clusters, task[1])
         return [own[label == k] for k in range(label.max() + 1)]
 
     generators = enumerate(spawn_generators(seed, n_classes))
@@ -171,7 +171,7 @@ def train_on_window(
     )
 
 
-def cluster_rows(X: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+def group_rows(X: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
     """Return a cluster for each row, numbered without gaps from the largest cluster on.
 
     k-means, the best of a few k-means++ starts. There are fewer clusters where the rows have fewer

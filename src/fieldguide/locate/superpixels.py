@@ -121,7 +121,7 @@ def superpixels(
         n_fine = min(_FINE * n_regions, max(1, int(_SEEDS_PER_PIXEL * pixels[..., 0].size)))
         fine = _slic(pixels, max(n_fine, n_regions), smoothing_px)
         labels = merge_regions(fine, edge_strength(pixels, smoothing_px), n_regions)
-    return to_regions(_enlarge(labels, *whole.shape[:2]))
+    return to_regions(enlarge(labels, whole.shape[:2]))
 
 
 def to_regions(labels: Any) -> Regions:
@@ -263,8 +263,10 @@ def cluster(cut: Callable[[float], np.ndarray], n: int) -> np.ndarray:
         compactness *= 10
 
 
-def _enlarge(labels: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Return a label map at another size, each pixel with the label at its place."""
-    rows = ((np.arange(height) + 0.5) * labels.shape[0] / height).astype(np.int64)
-    columns = ((np.arange(width) + 0.5) * labels.shape[1] / width).astype(np.int64)
-    return labels[np.ix_(rows, columns)]
+def enlarge(labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return labels at another size, each pixel with the label at its place."""
+    places = [
+        ((np.arange(side) + 0.5) * old / side).astype(np.int64)
+        for side, old in zip(shape, labels.shape, strict=True)
+    ]
+    return labels[np.ix_(*places)]

@@ -25,7 +25,13 @@ from fieldguide._check import check_choice, check_number
 from fieldguide._jit import jit
 from fieldguide.errors import InvalidArgument
 from fieldguide.features.transformer import shrink
-from fieldguide.locate.superpixels import cluster, count_boundaries, edge_strength, merge_regions
+from fieldguide.locate.superpixels import (
+    cluster,
+    count_boundaries,
+    edge_strength,
+    enlarge,
+    merge_regions,
+)
 from fieldguide.video.clips import check_flow, check_frames, read_clip
 
 if TYPE_CHECKING:
@@ -256,15 +262,6 @@ def flow_edges(flow: np.ndarray) -> np.ndarray:
     if min(flow.shape[1:3]) < 3:  # a filter of three pixels has no room
         return np.zeros(flow.shape[:3])
     return np.stack([np.maximum(sobel(frame[..., 0]), sobel(frame[..., 1])) for frame in flow])
-
-
-def enlarge(labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return labels at another size, each pixel with the label at its place."""
-    places = [
-        ((np.arange(side) + 0.5) * old / side).astype(np.int64)
-        for side, old in zip(shape, labels.shape, strict=True)
-    ]
-    return labels[np.ix_(*places)]
 
 
 @jit

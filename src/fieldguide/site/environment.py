@@ -90,6 +90,7 @@ def make_environment(guide: "Guide", *, alone: bool = False) -> Environment:
         listed=listed,
         duration=times.duration,
         clip_time=times.clip_time,
+        says_kinds=phrases.says_kinds,
         signed=phrases.signed,
         close_call=phrases.is_close_call,
         moment=times.moment,

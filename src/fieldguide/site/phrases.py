@@ -118,6 +118,23 @@ def word_truth(branch: Branch) -> str:
     return say("%(share)s of them are like what it is named after", share=share)
 
 
+def says_kinds(branch: Branch, kinds: Sequence[str]) -> bool:
+    """Whether the name of a branch says already which kinds it holds.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Named
+    >>> says_kinds(Named(words=("robin and wren",), is_likeness=True), ["wren", "robin"])
+    True
+    >>> says_kinds(Named(words=("owl", "white"), is_likeness=False), ["owl"])
+    False
+    """
+    name = ", ".join(branch.words)
+    if branch.is_likeness:
+        return all(kind in name for kind in kinds)
+    return not kinds or list(kinds) == [name]
+
+
 def word_stability(stability: float) -> str:
     """Say how far chains of samples agree on a branch."""
     return say(

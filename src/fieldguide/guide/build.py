@@ -8,6 +8,7 @@ as one that was not.
 import platform
 import time
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def build_guide(
         work.info |= {
             "step_seconds": clock.stop(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": _versions(),
+            "versions": dict(_find_versions()),
             "seconds": round(time.monotonic() - started, 1),
         }
         if settings.recipe:
@@ -94,9 +95,10 @@ def check_target(collection: Collection, out: Path) -> None:
     check_folder(out)
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _find_versions() -> tuple[tuple[str, str], ...]:
     packages = ("fieldguide", "numpy", "scipy", "scikit-learn", "onnxruntime", "Pillow")
-    return {"python": platform.python_version()} | {p: metadata.version(p) for p in packages}
+    return ("python", platform.python_version()), *((p, metadata.version(p)) for p in packages)
 
 
 class StepClock:

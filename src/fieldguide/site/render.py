@@ -7,7 +7,7 @@ and from a file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import cache, wraps
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -69,6 +69,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@cache
+def _find_version() -> str:
+    return version("fieldguide")
+
+
 def _in_its_language(
     write: Callable[Concatenate["Renderer", P], T],
 ) -> Callable[Concatenate["Renderer", P], T]:
@@ -124,7 +129,7 @@ class Renderer:
             book=self.book,
             live=live,
             editing=editing,
-            version=version("fieldguide"),
+            version=_find_version(),
             most_couplets=MOST_COUPLETS,
         )
 

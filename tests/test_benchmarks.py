@@ -9,6 +9,7 @@ from benchmarks.problems.network_words import WAYS, Shown, judge_words, list_wor
 from benchmarks.run import PROBLEMS, main
 
 from fieldguide.features.vocabulary import class_names
+from fieldguide.guide import tree_sampling
 
 OWN_PROCESS = ("memory", "attribute_tree")  # the others start none: they are as right in this one
 
@@ -23,6 +24,7 @@ def home(tmp_path_factory):
 def test_a_benchmark_runs(name, home, monkeypatch, capsys):
     monkeypatch.chdir(home)
     monkeypatch.setattr(measures, "OWN_PROCESS", name in OWN_PROCESS)
+    monkeypatch.setattr(tree_sampling, "N_SWEEPS", 40)  # of the tree of a guide
     main(["--tiny", "--out", str(home), "--only", name])
     printed = capsys.readouterr().out
     if printed.startswith(f"\n## {name}: skipped, "):

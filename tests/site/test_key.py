@@ -308,6 +308,7 @@ def test_couplets_are_told_apart_in_words_where_words_do(make_stand_in):
     guide.couplet_words = {1: CoupletWords(winged, SideWords())}
     html = renderer.page("key.html")
     entries = html[html.index('class="couplets"') :].split('<li class="couplet"')[1:]
+    assert len(entries) == len(guide.couplets) > 1
     assert "Winged, &lt;i&gt;open&lt;/i&gt;; also b and c:</span>" in entries[0]
     assert "Not so:</span>" in entries[0]
     assert "compare the pictures" not in entries[0]

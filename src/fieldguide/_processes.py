@@ -22,6 +22,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from fieldguide._later import load_later
 from fieldguide.errors import FieldguideError
 
 _AHEAD = 2  # items for each process: one at work, one that waits
@@ -81,6 +82,7 @@ class Processes:
 def _begin() -> None:
     from joblib.externals.loky import process_executor
 
+    load_later("scipy.stats")
     process_executor._USE_PSUTIL = False  # a cache that fills is no leak to be cured by a new start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     threadpool_limits(1, "blas")  # another number of threads may sum in another order

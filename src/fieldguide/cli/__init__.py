@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from fieldguide._display import printable
+from fieldguide._later import load_later
 from fieldguide.chapters import OPTIONAL
 from fieldguide.cli import (
     bench,
@@ -32,7 +33,6 @@ from fieldguide.cli import (
 )
 from fieldguide.terminal.arguments import describe_fault, say_warning
 from fieldguide.terminal.console import complain, drop_unsaid, prepare_streams, say
-from fieldguide.terminal.later import load_later
 
 
 @contextmanager

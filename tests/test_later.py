@@ -5,7 +5,7 @@ import sys
 
 _SCRIPT = """
 import sys
-from fieldguide.terminal.later import load_later
+from fieldguide._later import load_later
 
 load_later("scipy.stats")
 import fieldguide.guide
@@ -29,7 +29,7 @@ def test_a_module_is_loaded_when_something_of_it_is_asked_for():
 def test_a_module_that_is_there_stays():
     import scipy.stats
 
-    from fieldguide.terminal.later import load_later
+    from fieldguide._later import load_later
 
     load_later("scipy.stats")
     assert sys.modules["scipy.stats"] is scipy.stats

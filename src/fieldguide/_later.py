@@ -1,4 +1,4 @@
-"""Modules that a command may never need, loaded when something of theirs is asked for."""
+"""Modules that a process may never need, loaded when something of theirs is asked for."""
 
 import sys
 from importlib import import_module

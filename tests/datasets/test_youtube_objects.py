@@ -81,6 +81,47 @@ def test_a_split_is_a_list_of_videos_and_shots(videos):
         load_youtube_objects(videos, split="val")
 
 
+def test_the_split_of_the_release_is_in_each_class(videos):
+    for path, names in (
+        ("aeroplane/sets/train.txt", "0001\n"),
+        ("aeroplane/sets/test.txt", "0002\n"),
+        ("boat/sets/train.txt", "0002\n"),
+        ("boat/sets/test.txt", ""),
+    ):
+        (videos / path).parent.mkdir(exist_ok=True)
+        (videos / path).write_text(names)
+    names = {
+        split: load_youtube_objects(videos, split=split).group_names for split in ("train", "test")
+    }
+    assert names["train"] == ["aeroplane/0001/001", "aeroplane/0001/002", "boat/0002/001"]
+    assert names["test"] == ["aeroplane/0002/001"]
+    (videos / "boat/sets/test.txt").write_text("0009\n")
+    with pytest.raises(CollectionError, match=r"names 'boat/0009', which is no video or shot"):
+        load_youtube_objects(videos, split="test")
+    (videos / "test.txt").write_text("boat/0002/001\n")  # one's own goes before it
+    assert load_youtube_objects(videos, split="test").group_names == ["boat/0002/001"]
+
+
+def test_masks_as_they_are_downloaded(tmp_path, videos):
+    shot = tmp_path / "masks/aeroplane/data/0001/shots/002"
+    for name, shade in (
+        ("images/frame0001.jpg", 90),
+        ("images/frame0003.jpg", 90),
+        ("labels/00003.jpg", 255),
+    ):
+        (shot / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 6), (shade,) * 3).save(shot / name)
+    bunch = load_youtube_objects(videos, segments=tmp_path / "masks")
+    assert [bunch.images.items[i].path for i in bunch.masked] == [
+        "aeroplane/data/0001/shots/002/frame0003.jpg"
+    ]
+    assert bunch.masks.items[0].path == "aeroplane/data/0001/shots/002/labels/00003.jpg"
+    alone = load_youtube_objects(tmp_path / "masks", segments=tmp_path / "masks")
+    assert (alone.group_names, len(alone.images)) == (["aeroplane/0001/002"], 2)
+    assert alone.masked.tolist() == [1]
+    assert [int(mask.min()) for mask in alone.masks] == [255]
+
+
 def test_masks_of_some_frames(videos, tmp_path_factory):
     segments = tmp_path_factory.mktemp("segments")
     for frame in ("boat/data/0002/shots/001/frame0003", "aeroplane/data/0001/shots/002/frame0001"):

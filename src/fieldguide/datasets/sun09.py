@@ -13,9 +13,9 @@ kinds       indoor_outdoor.txt: a picture and ``indoor`` or ``outdoor`` in each
             line; no part of the release, a list of your own
 ==========  ===================================================================
 
-The .mat files are those of the context benchmark (HContext), which its authors offer with
-the paper below: 4,367 training and 4,317 test images, and the
-names of the objects whose presence is an attribute. Other objects are left out.
+The .mat files are those of the context benchmark (HContext; ``datasetMat.tar``), which its authors
+offer with the paper below: 4,367 training and 4,317 test images, and the names of the 111 objects
+whose presence is an attribute. Other objects are left out.
 
 Reference: M. J. Choi, J. J. Lim, A. Torralba, A. Willsky, "Exploiting hierarchical context on a
 large database of object categories", CVPR 2010.

@@ -1,17 +1,28 @@
 """YouTube-Objects: frames of videos of ten classes of objects, cut into shots.
 
-A frame of the release lies in ``aeroplane/data/0001/shots/001/frame0001.jpg``: class, video, shot.
+==========  ===================================================================
+what        file
+==========  ===================================================================
+frames      aeroplane/data/0001/shots/001/frame0001.jpg: class, video, shot
+split       aeroplane/sets/train.txt, test.txt: a video (``0001``) in each line
+masks       aeroplane/data/0001/shots/001/labels/00001.jpg, a download of its
+            own: bright where the object is, of some frames
+==========  ===================================================================
+
+This is version 1.0, an archive for each class, which the authors of the first paper below offer. It
+labels videos, not frames: some frames do not show the object. Its boxes
+(``frame0001.jpg_sticks.mat``) are not read. The masks are those of the second paper, whose download
+has their frames beside them, in ``images``: it can be read by itself. Masks of others, such as of
+the 151 shots that were annotated for CRANE, are read where each has the path of its frame.
+
 Simpler trees, ``aeroplane/001/frame0001.jpg``, are read as well; the shot is then the folder of
-the frame. The release labels videos, not frames: some frames do not show the object.
+the frame. A split of your own is ``train.txt`` and ``test.txt`` beside the class folders, with a
+video (``aeroplane/0001``) or a shot (``aeroplane/0001/002``) in each line; it goes before that of
+the release.
 
-A split is two lists beside the class folders, ``train.txt`` and ``test.txt``, with a video
-(``aeroplane/0001``) or a shot (``aeroplane/0001/002``) in each line: write the one there that the
-release or a paper names. The truth of segments, of 151 shots that K. Tang and others annotated for
-CRANE (CVPR 2013), is a download of its own; what is read is a picture for each annotated frame, by
-the path of the frame in a folder of its own, bright where the object is.
-
-Reference: A. Prest, C. Leistner, J. Civera, C. Schmid, V. Ferrari, "Learning object class detectors
-from weakly annotated video", CVPR 2012.
+References: A. Prest, C. Leistner, J. Civera, C. Schmid, V. Ferrari, "Learning object class
+detectors from weakly annotated video", CVPR 2012. S. Jain, K. Grauman, "Supervoxel-consistent
+foreground propagation in video", ECCV 2014.
 """
 
 import os
@@ -33,7 +44,8 @@ if TYPE_CHECKING:
 
 _RELEASE = "YouTube-Objects"
 _FRAME = re.compile(
-    r"(?P<kind>[^/]+)/(?:data/(?P<video>[^/]+)/shots/)?(?P<shot>[^/]+)/[^/]+\.(?:jpg|jpeg|png)",
+    r"(?P<kind>[^/]+)/(?:data/(?P<video>[^/]+)/shots/)?(?P<shot>[^/]+)/"
+    r"(?:images/)?[^/]+\.(?:jpg|jpeg|png)",
     re.IGNORECASE,
 )
 
@@ -63,10 +75,11 @@ def load_youtube_objects(
     every : int
         Take the first frame of each shot and then every so many; neighbours are much alike.
     split : {"all", "train", "test"}
-        The videos and shots of ``train.txt`` or ``test.txt`` in the folder.
+        The videos and shots of ``train.txt`` or ``test.txt`` in the folder, else the videos of the
+        lists of that name in ``sets`` of each class.
     segments : path, optional
-        A folder with masks by the paths of their frames, whatever the endings:
-        ``aeroplane/data/0001/shots/001/frame0001.png``.
+        A folder with masks as the download has them, or by the paths of their frames, whatever the
+        endings: ``aeroplane/data/0001/shots/001/frame0001.png``.
 
     Returns
     -------
@@ -128,7 +141,7 @@ def load_youtube_objects(
             "folders."
         )
     if split != "all":
-        shots = _pick_shots(shots, Path(folder) / f"{split}.txt")
+        shots = _pick_shots(shots, *_read_split(Path(folder), f"{split}.txt"))
     frames = {key: shots[key][::every] for key in sorted(shots)}
     kinds = sorted({kind for kind, _ in frames})
     sizes = [len(frames[key]) for key in frames]
@@ -149,9 +162,20 @@ def load_youtube_objects(
     )
 
 
-def _pick_shots(shots: dict[tuple[str, str], list[Any]], path: Path) -> dict[Any, list[Any]]:
-    """Return the shots that a list names, or whose video it names."""
-    named = set(read_lines(path))
+def _read_split(root: Path, name: str) -> tuple[set[str], Path]:
+    """Return the videos and shots of a list: that in the folder, or those of the classes."""
+    own, released = root / name, sorted(root.glob(f"*/sets/{name}"))
+    if own.is_file() or not released:
+        return set(read_lines(own)), own
+    kinds = [path.parent.parent.name for path in released]
+    pairs = zip(kinds, released, strict=True)
+    return {f"{kind}/{video}" for kind, path in pairs for video in read_lines(path)}, released[0]
+
+
+def _pick_shots(
+    shots: dict[tuple[str, str], list[Any]], named: set[str], path: Path
+) -> dict[Any, list[Any]]:
+    """Return the shots that a list names, or whose video it names; ``path`` is for the error."""
     kept = {
         (kind, name): frames
         for (kind, name), frames in shots.items()
@@ -171,11 +195,12 @@ def _pick_shots(shots: dict[tuple[str, str], list[Any]], path: Path) -> dict[Any
 def _find_masks(folder: str | os.PathLike[str], items: Sequence[Any]) -> dict[str, Any]:
     """Return the masks of a folder, in the order of the frames that they are of."""
     listed = Collection.from_folder(check_folder(f"segments of {_RELEASE}", folder), kinds="none")
-    by_frame = {os.path.splitext(item.path)[0]: item for item in listed.items}
+    labels = [item for item in listed.items if "/labels/" in item.path]
+    by_frame = {_name_frame(item.path): item for item in labels or listed.items}
     found = [
-        (i, by_frame[stem])
+        (i, by_frame[name])
         for i, item in enumerate(items)
-        if (stem := os.path.splitext(item.path)[0]) in by_frame
+        if (name := _name_frame(item.path)) in by_frame
     ]
     if not found:
         raise CollectionError(
@@ -187,3 +212,14 @@ def _find_masks(folder: str | os.PathLike[str], items: Sequence[Any]) -> dict[st
         "masks": keep_items(listed, f"segments of {_RELEASE}", masks, ()),
         "masked": np.array([i for i, _ in found]),
     }
+
+
+def _name_frame(path: str) -> tuple[str, str | int]:
+    """Return the folder of the shot and the number of a frame or mask, or its name if it has none.
+
+    >>> _name_frame("cat/a/images/frame0010.jpg") == _name_frame("cat/a/labels/00010.jpg")
+    True
+    """
+    place, _, name = os.path.splitext(path)[0].rpartition("/")
+    number = re.fullmatch(r"(?:frame)?(\d+)", name)
+    return re.sub(r"/(?:images|labels)$", "", place), int(number[1]) if number else name

@@ -184,7 +184,7 @@ ITEMS = (
     Item("additive/table1", "FS-χ² has the best average precision, with few words.",
          ("additive_table",), judge_selectors, page="additive_selection.md"),
     Item("additive/fig3", "Patches of the words with the largest weights.",
-         instead="the plates of a guide show the windows of its patterns (docs/marks.md)"),
+         ("additive_patches",), page="additive_selection.md"),
     Item("additive/fig4", "Regions that are selected, coloured by their weights.",
          ("region_selection",), page="regions.md"),
     Item("additive/fig5", "Precision and recall of regions beside MI-SVM and MILBoost.",

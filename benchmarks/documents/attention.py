@@ -122,7 +122,7 @@ ITEMS = (
     Item("attention/fig2", "The tree of 3,000 drawn points, whose features are lines.",
          ("attention_pictures",), page="keys.md#keys-with-a-graph"),
     Item("attention/fig3", "A relaxed and a constrained hierarchy, as a sample.",
-         instead="an illustration; Δ = 0.5 is the constrained one"),
+         ("attention_pictures",), page="keys.md#the-attention-tree"),
     Item("attention/fig4", "Caltech-256: faster at the same accuracy than all other trees.",
          ("keys",), partial(judge_tradeoff, data=("caltech101 deep", "cub200 deep")),
          page="keys.md#keys-with-a-graph"),
@@ -131,7 +131,7 @@ ITEMS = (
     Item("attention/fig6", "The cost grows more slowly than the number of classes.",
          ("growth",), judge_growth, page="keys.md#keys-with-a-graph"),
     Item("attention/fig7", "The tree of some photographs: alike ones part late.",
-         ("attention_pictures",), page="keys.md#the-attention-tree"),
+         ("attention_specimens",), page="keys.md#the-attention-tree"),
     Item("attention/fig8", "The first three levels, with examples of each side.",
-         ("attention_pictures",), page="keys.md#the-attention-tree"),
+         ("attention_specimens",), page="keys.md#the-attention-tree"),
 )  # fmt: skip

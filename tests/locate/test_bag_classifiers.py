@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -361,16 +362,70 @@ def test_boosting_takes_the_steepest_stump_and_never_falls():
     cuts, bins = bin_columns(X, 8)
     stumps, trace = boost(cuts, bins, start, y == 1, 15)
     assert (np.diff(trace) >= -1e-9).all()
-    slope = slopes(np.zeros(len(X)), start, y == 1)
+    constant = stumps.height[0]
+    slope = slopes(np.full(len(X), constant), start, y == 1)
+    assert slope.sum() == pytest.approx(0, abs=1e-9)  # no other constant is better
     gains = {
         (d, cut): abs((slope * np.where(X[:, d] > cut, 1, -1)).sum())
         for d in range(X.shape[1])
         for cut in cuts[d]
     }
-    first = gains[int(stumps.feature[0]), stumps.threshold[0]]
+    first = gains[int(stumps.feature[1]), stumps.threshold[1]]
     assert first == pytest.approx(max(gains.values()))
     score = stumps.evaluate(X)
     assert log_likelihood(score, start, y == 1) == pytest.approx(trace[-1])
+
+
+def boost_slowly(X, start, y, n_rounds):
+    """The method of Viola, Platt and Zhang with every value as a threshold, bag by bag."""
+    bags = [slice(a, b) for a, b in pairwise(start)]
+
+    def measure(f):
+        some = np.array([1 - np.prod(1 / (1 + np.exp(f[bag]))) for bag in bags])
+        return np.log(np.where(y, some, 1 - some)).sum(), some
+
+    def search(side, f, most):
+        grid = np.linspace(-most, most, 41)
+        for _ in range(5):
+            best = grid[np.argmax([measure(f + a * side)[0] for a in grid])]
+            grid = best + (grid - grid.mean()) / 10
+        return best
+
+    f = np.full(len(X), search(np.ones(len(X)), np.zeros(len(X)), 8.0))
+    for _ in range(n_rounds):
+        p, some = 1 / (1 + np.exp(-f)), measure(f)[1]
+        w = np.concatenate(
+            [p[bag] * ((1 - s) / s if t else -1) for bag, s, t in zip(bags, some, y, strict=True)]
+        )
+        sides = [np.where(X[:, [d]] > X[:, d], 1.0, -1.0).T for d in range(X.shape[1])]
+        side = max(np.concatenate(sides), key=lambda side: abs(w @ side))
+        f = f + search(side, f, 4.0) * side
+    return f
+
+
+@pytest.mark.parametrize("draw", range(3))
+def test_boosting_is_that_of_the_slow_version(draw):
+    rng = np.random.default_rng(draw)
+    sizes = rng.integers(1, 5, 16)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    y = np.arange(16) % 2 == 0
+    X = rng.standard_normal((sizes.sum(), 4))
+    X[start[:-1][y], 1] += 1.0
+    cuts, bins = bin_columns(X, 255)
+    stumps, _ = boost(cuts, bins, start, y, 3)
+    np.testing.assert_allclose(stumps.evaluate(X), boost_slowly(X, start, y, 3), atol=2e-3)
+
+
+def test_boosting_does_not_depend_on_the_order_of_columns():
+    rng = np.random.default_rng(0)
+    bags = [rng.dirichlet(np.full(30, 0.1), 40) for _ in range(24)]
+    y, turned = np.arange(24) % 2, rng.permutation(30)
+    new = [rng.dirichlet(np.full(30, 0.1), 40) for _ in range(6)]
+    model = MILBoost(n_rounds=20).fit(bags, y)
+    other = MILBoost(n_rounds=20).fit([bag[:, turned] for bag in bags], y)
+    np.testing.assert_allclose(
+        other.decision_function([bag[:, turned] for bag in new]), model.decision_function(new)
+    )
 
 
 MODELS = {

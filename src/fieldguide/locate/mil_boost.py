@@ -8,6 +8,11 @@ of the pictures, whose derivative by the score of a region is
 
 and the step that raises it most. Columns are binned once, so that a round is one pass over them.
 
+All scores begin at the constant that makes the labels likeliest. From zero, a picture of forty
+regions would be positive already, no region of a positive one would have a slope, and hundreds of
+stumps that are alike for all negatives would tie: which one is first, and answers for new pictures,
+would be an accident of rounding and of the order of the columns.
+
 Reference: P. Viola, J. Platt, C. Zhang, "Multiple instance boosting for object detection",
 NIPS (2005).
 """
@@ -23,6 +28,7 @@ from fieldguide._stumps import SAVED, Stumps, find_stump
 from fieldguide.locate.bags import BagClassifier, Bags
 
 _LARGEST_STEP = 4.0
+_LARGEST_START = 30.0
 
 
 class MILBoost(BagClassifier):
@@ -45,7 +51,8 @@ class MILBoost(BagClassifier):
     ----------
     classes_ : ndarray
     stumps_ : list of Stumps
-        One for two classes, else one for each class.
+        One for two classes, else one for each class. The first stump is a constant: all values are
+        above its threshold.
     log_likelihoods_ : list of lists of float
         After each round; not saved.
 
@@ -129,11 +136,13 @@ def boost(
     n_rounds: int,
     shrinkage: float = 1.0,
 ) -> tuple[Stumps, list[float]]:
-    """Return the stumps of one function and the log-likelihood after each round."""
+    """Return the stumps of one function, a constant first, and the log-likelihood of each round."""
     from scipy.optimize import minimize_scalar
 
-    score = np.zeros(bins.shape[1])
-    columns, places, heights, trace = [], [], [], []
+    constant = find_constant(np.diff(start), is_positive)
+    score = np.full(bins.shape[1], constant)
+    columns, thresholds, heights = [0], [np.finfo(cuts.dtype).min], [constant]
+    trace = []
     for _ in range(n_rounds):
         d, t, edge = find_stump(bins, cuts.shape[1], slopes(score, start, is_positive))
         side = np.where(bins[d] > t, 1.0, -1.0) * np.sign(edge)
@@ -145,10 +154,26 @@ def boost(
         step *= shrinkage
         score = score + step * side
         columns.append(int(d))
-        places.append(int(t))
+        thresholds.append(cuts[d, t])
         heights.append(step * float(np.sign(edge)))
         trace.append(log_likelihood(score, start, is_positive))
-    return Stumps(np.array(columns), cuts[columns, places], np.array(heights)), trace
+    return Stumps(np.array(columns), np.array(thresholds), np.array(heights)), trace
+
+
+def find_constant(sizes: np.ndarray, is_positive: np.ndarray) -> float:
+    """Return the score of all regions that makes the labels of bags of these sizes likeliest.
+
+    There the slopes of positives and negatives cancel: Σ_+ m (1 − P) / P = Σ_− m.
+    """
+    from scipy.optimize import brentq
+
+    own, others = sizes[is_positive], sizes[~is_positive].sum()
+
+    def excess(score: float) -> float:
+        log_none = -own * np.logaddexp(0, score)
+        return float((own * np.exp(log_none) / -np.expm1(log_none)).sum() - others)
+
+    return float(brentq(excess, -_LARGEST_START, _LARGEST_START))
 
 
 def log_likelihood(score: np.ndarray, start: np.ndarray, is_positive: np.ndarray) -> float:

@@ -62,6 +62,7 @@ PROBLEMS = (
     "concert_accuracy",
     "concert_shots",
     "concert_plots",
+    "concert_names",
     "additive_selection",
     "additive_recovery",
     "additive_table",

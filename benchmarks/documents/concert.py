@@ -156,7 +156,7 @@ ITEMS = (
     Item("concert/fig6", "One frame of each shot is nearly enough.",
          ("concert_shots",), judge_frames, page="concert_cells.md"),
     Item("concert/fig7", "The classes that are selected for a category.",
-         ("concert_plots",), page="concert.md"),
+         ("concert_names", "concert_plots"), page="concert.md"),
     Item("concert/table2", "Accuracy doubles with the size and diversity of the pool.",
          ("concert_accuracy",), judge_pools, page="concert_cells.md"),
 )  # fmt: skip

@@ -1,20 +1,40 @@
-"""Peer: groups by scikit-learn's HDBSCAN, named as BERTopic names topics, by c-TF-IDF.
+"""Peers: groups by scikit-learn's HDBSCAN or Ward, named as BERTopic names topics, by c-TF-IDF.
 
 Of a group c and a word w with tf(c, w) rows of the group that show it and f(w) rows of all,
 
     weight = tf(c, w) / Σ_w tf(c, w) · log(1 + A / f(w)),
 
-A being the mean number of words of a group. The words with the largest weights are its name.
+A being the mean number of words of a group. The words with the largest weights are its name. Groups
+by k-means are named by the words that most of their rows show. Ward and k-means are told how many
+groups there are.
 """
 
 import numpy as np
-from sklearn.cluster import HDBSCAN
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 
 
 def find_groups(A: np.ndarray, smallest: int) -> np.ndarray:
     """Return the group of each row, −1 for none."""
     model = HDBSCAN(min_cluster_size=smallest, metric="hamming", copy=True)
     return np.asarray(model.fit_predict(A.astype(float)))
+
+
+def part_by_ward(A: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the group of each row."""
+    return np.asarray(AgglomerativeClustering(n_groups).fit_predict(A))
+
+
+def part_by_means(A: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the group of each row."""
+    return np.asarray(KMeans(n_groups, n_init=10, random_state=0).fit_predict(A))
+
+
+def name_by_frequency(A: np.ndarray, labels: np.ndarray, n_words: int) -> dict[int, list[int]]:
+    """Return the words of each group that most of its rows show."""
+    return {
+        int(g): np.argsort(-A[labels == g].mean(axis=0), kind="stable")[:n_words].tolist()
+        for g in np.unique(labels)
+    }
 
 
 def name_groups(A: np.ndarray, labels: np.ndarray, n_words: int) -> dict[int, list[int]]:

@@ -2,17 +2,19 @@
 
 | part | rows | others |
 |---|---|---|
-| kinds | 40 kinds × 20 rows of 64 columns | hiclass, LightGBM, usearch, napkinXC, omikuji |
-| columns | 200 rows of 120 columns, 10 of which matter | abess, Boruta |
-| groups in words | 300 rows of 60 words, 12 kinds | HDBSCAN of scikit-learn, named by c-TF-IDF |
+| kinds | 40 kinds × 20 rows of 64 columns | scikit-learn, hiclass, LightGBM, usearch, … |
+| columns | 200 rows of 120 columns, 10 of which matter | abess, Boruta, L1, mRMR |
+| groups in words | 300 rows of 60 words, 12 kinds | HDBSCAN, Ward, k-means of scikit-learn |
 
-c-TF-IDF is how BERTopic names topics. Keys are judged by as many new rows, columns by 1,000.
+HDBSCAN's and Ward's groups are named by c-TF-IDF, as BERTopic names topics, those of k-means by the
+words that most of their rows show; the last two are told that there are 12. The size of a model is
+that of its saved form. Keys are judged by as many new rows, columns by 1,000.
 A row costs what a batch of the new rows costs, divided by their number: by ``fast_predict`` of our
 keys, which checks nothing, and by the ``predict`` of the others; omikuji is asked row by row.
 Times are CPU seconds, compiling apart, of the draws in turn; ratios are those of the same draw,
 the other over ours (of the first row of each part), median and least to largest. The others run at
 their own settings in the Python that ``FIELDGUIDE_PEERS_PYTHON`` names, and are left out with a
-reason where it does not have them.
+reason where it does not have them. On disk a package has its own files, without what it needs.
 
     FIELDGUIDE_PEERS_PYTHON=… python benchmarks/run.py --only other_libraries
 """
@@ -77,7 +79,7 @@ def run(data: Path | None, *, tiny: bool) -> dict:
             "columns": compare_columns(Path(folder), n_draws, python, left_out, tiny=tiny),
             "groups in words": compare_groups(n_draws, tiny=tiny),
         }
-    return {"parts": parts, "left out": left_out}
+    return {"parts": parts, "left out": left_out, "on disk, MB": weigh(python, left_out)}
 
 
 def compare_kinds(
@@ -99,12 +101,19 @@ def compare_kinds(
             seconds = time.process_time() - started
             row_s = least_seconds(lambda key=key, rows=X_test: key.fast_predict(rows)) / len(X_test)
             accuracy = float((key.fast_predict(X_test) == y_test).mean())
-            found[name].append({"accuracy": accuracy, "fit s": seconds, "µs a row": row_s * 1e6})
+            figures = {"accuracy": accuracy, "fit s": seconds, "µs a row": row_s * 1e6}
+            size = sum(array.nbytes for array in key.to_state()[0].values()) / 1e3
+            found[name].append(figures | {"model KB": size})
     for name in CLASSIFIERS:
         if name not in left_out:
             rows = ask(python, "kind_classifiers.py", name, *map(str, folders))
             found[name] = [
-                {"accuracy": r["accuracy"], "fit s": r["fit_s"], "µs a row": r["row_us"]}
+                {
+                    "accuracy": r["accuracy"],
+                    "fit s": r["fit_s"],
+                    "µs a row": r["row_us"],
+                    "model KB": float("nan") if r["model_kb"] is None else r["model_kb"],
+                }
                 for r in rows
             ]
     return found
@@ -168,8 +177,19 @@ def judge_columns(
 def compare_groups(n_draws: int, *, tiny: bool) -> dict[str, Rows]:
     n, n_iter = (60, 3) if tiny else (300, 200)
     words = [f"word {j}" for j in range(N_WORDS)]
-    ours, theirs = "tree of attributes", "HDBSCAN and c-TF-IDF"
-    found: dict[str, Rows] = {ours: [], theirs: []}
+    ours = "tree of attributes"
+    groupers: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
+        "HDBSCAN and c-TF-IDF": (
+            lambda A: topic_names.find_groups(A, SMALLEST),
+            topic_names.name_groups,
+        ),
+        "Ward and c-TF-IDF": (lambda A: topic_names.part_by_ward(A, 12), topic_names.name_groups),
+        "k-means and frequent words": (
+            lambda A: topic_names.part_by_means(A, 12),
+            topic_names.name_by_frequency,
+        ),
+    }
+    found: dict[str, Rows] = {name: [] for name in (ours, *groupers)}
     AttributeTree(3, 1).fit(draw_words(30, 0)[0])  # compiled before it is timed
     for seed in range(n_draws):
         A, y = draw_words(n, seed)
@@ -179,11 +199,12 @@ def compare_groups(n_draws: int, *, tiny: bool) -> dict[str, Rows]:
         seconds = time.process_time() - started
         names = {k: [words.index(w) for w in own] for k, own in enumerate(told.words) if own}
         found[ours].append(judge_groups(A, y, told.labels, names, seconds))
-        started = time.process_time()
-        labels = topic_names.find_groups(A, SMALLEST)
-        named = topic_names.name_groups(A, labels, 3)
-        seconds = time.process_time() - started
-        found[theirs].append(judge_groups(A, y, labels, named, seconds))
+        for name, (part, call) in groupers.items():
+            started = time.process_time()
+            labels = part(A)
+            named = call(A, labels, 3)
+            seconds = time.process_time() - started
+            found[name].append(judge_groups(A, y, labels, named, seconds))
     return found
 
 
@@ -215,6 +236,26 @@ def judge_groups(
     }
 
 
+def weigh(python: str | None, left_out: dict[str, str]) -> dict[str, float]:
+    """Return how many MB the files of each package are on disk, ours first."""
+    own = sum(
+        path.stat().st_size for path in (ROOT / "src").rglob("*") if "__pycache__" not in path.parts
+    )
+    found = {"fieldguide": own / 1e6}
+    packages = CLASSIFIERS | feature_selectors.PACKAGES
+    for package in dict.fromkeys(packages[name] for name in packages if name not in left_out):
+        script = (
+            "import importlib, pathlib, sys; "
+            "home = pathlib.Path(importlib.import_module(sys.argv[1]).__file__).parent; "
+            "print(sum(p.stat().st_size for p in home.rglob('*') if '__pycache__' not in p.parts))"
+        )
+        told = subprocess.run(
+            [str(python), "-c", script, package], capture_output=True, text=True, check=True
+        )
+        found[package] = float(told.stdout.split()[-1]) / 1e6
+    return found
+
+
 def ask(python: str | None, script: str, *arguments: str) -> list[dict[str, Any]]:
     """Run a peer in its own Python, with one thread, and return what it printed."""
     assert python is not None
@@ -236,11 +277,14 @@ def table(result: dict) -> str:
         lines = [f"| {part} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
         for name, rows in ways.items():
             cells = [word_interval([row[what] for row in rows], _digits(what)) for what in whats]
+            cells = ["not written" if cell == "nan" else cell for cell in cells]
             for what in timed:
                 ratios = [a[what] / max(b[what], 1e-9) for a, b in zip(rows, first, strict=True)]
                 cells.append("1" if rows is first else _show_spread(ratios))
             lines.append(f"| {name} | {' | '.join(cells)} |")
         blocks.append("\n".join(lines))
+    weights = ", ".join(f"{name} {mb:.1f}" for name, mb in result["on disk, MB"].items())
+    blocks.append(f"On disk, MB: {weights}.")
     blocks += [f"{name} left out: {reason}." for name, reason in result["left out"].items()]
     return "\n\n".join(blocks)
 
@@ -253,4 +297,6 @@ def _show_spread(ratios: list[float]) -> str:
 
 
 def _digits(what: str) -> int:
+    if what == "model KB":
+        return 0
     return 1 if what in ("columns", "of 10 that matter", "groups", "µs a row") else 3

@@ -19,6 +19,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.curves import draw_curves
+from benchmarks.documents.item import word_interval
 from benchmarks.measures import save
 from benchmarks.problems.additive_pictures import PROBLEMS, Problem, describe
 from benchmarks.problems.additive_table import (
@@ -107,10 +108,12 @@ def pick(scores: list[list[float]]) -> float:
 
 
 def _mean(result: dict, problem: str, way: str, words: int) -> float:
+    return float(np.mean(_of_splits(result, problem, way, words)))
+
+
+def _of_splits(result: dict, problem: str, way: str, words: int) -> list[float]:
     wanted = (problem, way, words)
-    return float(
-        np.mean([r["AP"] for r in result["rows"] if (r["problem"], r["way"], r["words"]) == wanted])
-    )
+    return [r["AP"] for r in result["rows"] if (r["problem"], r["way"], r["words"]) == wanted]
 
 
 def draw(result: dict, name: str) -> None:
@@ -129,11 +132,20 @@ def draw(result: dict, name: str) -> None:
 
 
 def table(result: dict) -> str:
-    counts = result["counts"]
-    lines = ["| problem | way | " + " | ".join(map(str, counts)) + " |"]
-    lines.append("|---" * (len(counts) + 2) + "|")
-    for name in dict.fromkeys(row["problem"] for row in result["rows"]):
-        for way in (*WAYS, AT_ONCE):
-            figures = " | ".join(f"{_mean(result, name, way, k):.3f}" for k in counts)
-            lines.append(f"| {name} | {way} | {figures} |")
-    return "\n".join(lines)
+    """Return the means, then the points above the SVM on all words, of the same splits."""
+    *fewer, every = result["counts"]
+    blocks = []
+    for what, counts in (("mean", result["counts"]), ("points above all words", fewer)):
+        lines = [f"| {what} | way | {' | '.join(map(str, counts))} |"]
+        lines.append("|---" * (len(counts) + 2) + "|")
+        for name in dict.fromkeys(row["problem"] for row in result["rows"]):
+            for way in (*WAYS, AT_ONCE):
+                whole = np.array(_of_splits(result, name, way, every))
+                found = [np.array(_of_splits(result, name, way, k)) for k in counts]
+                if what == "mean":
+                    figures = [f"{values.mean():.3f}" for values in found]
+                else:
+                    figures = [word_interval(100 * (values - whole), 1) for values in found]
+                lines.append(f"| {name} | {way} | {' | '.join(figures)} |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)

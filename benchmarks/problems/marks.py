@@ -38,7 +38,9 @@ from PIL import Image
 
 from benchmarks.problems.subject_words import VOTED, judge_answers, share_names, share_votes
 from fieldguide import Collection, Guide
-from fieldguide.chapters.marks.choosing import (
+from fieldguide.datasets import load_cub200, load_specimens
+from fieldguide.features import COLOURS, rank_colours
+from fieldguide.guide.apart import (
     LEAST_RATIO,
     LEAST_SHARE,
     MOST_ELSEWHERE,
@@ -46,8 +48,6 @@ from fieldguide.chapters.marks.choosing import (
     deal_folds,
     find_marks,
 )
-from fieldguide.datasets import load_cub200, load_specimens
-from fieldguide.features import COLOURS, rank_colours
 from fieldguide.select import AdditiveKernelSelector, ConcertSelector
 
 GUIDES = Path("out/bench/guides")

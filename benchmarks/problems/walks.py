@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fieldguide.chapters.marks.choosing import deal_folds
 from fieldguide.chapters.marks.model import Marks
 from fieldguide.chapters.marks.pool import OWNER, Column, Pool
 from fieldguide.chapters.walk.belief import to_levels
@@ -30,6 +29,7 @@ from fieldguide.chapters.walk.characters import read_characters
 from fieldguide.chapters.walk.questions import Question, Questions
 from fieldguide.chapters.walk.walking import Walk
 from fieldguide.datasets import load_cub200, load_specimens
+from fieldguide.guide.apart import deal_folds
 
 SEEDS = range(1, 6)
 N_WALKS = 400  # of each seed

@@ -123,6 +123,15 @@ def load_specimen_clips(
 
 
 def _film(work: tuple[int, int, int, int, int]) -> tuple[np.ndarray, np.ndarray, str]:
+    """Draw clip i of action a."""
+    i, a, n_frames, size_px, seed = work
+    spawned = np.random.SeedSequence(seed, spawn_key=(1_000_000 + a, i))
+    return film(ACTIONS[a], spawned, n_frames, size_px)
+
+
+def film(
+    action: Action, seed: np.random.SeedSequence, n_frames: int, size_px: int
+) -> tuple[np.ndarray, np.ndarray, str]:
     """Draw one clip; return its frames, its boxes in fractions of the width, and its kind."""
     from fieldguide.datasets.specimens.canvas import Pen
     from fieldguide.datasets.specimens.clutter import draw_clutter
@@ -130,12 +139,7 @@ def _film(work: tuple[int, int, int, int, int]) -> tuple[np.ndarray, np.ndarray,
     from fieldguide.datasets.specimens.plate import choose_light, compose, read_truth
     from fieldguide.datasets.specimens.scenery import SCENES, Ground
 
-    i, a, n_frames, size_px, seed = work
-    action = ACTIONS[a]
-    rng, specimen_seed = (
-        np.random.default_rng(child)
-        for child in np.random.SeedSequence(seed, spawn_key=(1_000_000 + a, i)).spawn(2)
-    )
+    rng, specimen_seed = (np.random.default_rng(child) for child in seed.spawn(2))
     own_seed = int(specimen_seed.integers(2**62))
     able = [kind for kind in KINDS if kind.family in action.cast]
     kind = able[rng.integers(len(able))]

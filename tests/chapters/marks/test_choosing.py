@@ -6,18 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from fieldguide.chapters.marks.choosing import (
+from fieldguide.chapters.marks.choosing import Measured, compare_measures
+from fieldguide.features import COLOURS, MEASURES
+from fieldguide.guide.apart import (
     CHANCE,
     LEAST_RATIO,
     LEAST_SHARE,
     N_FOLDS,
-    Measured,
-    compare_measures,
     count_shows,
     deal_folds,
     find_marks,
 )
-from fieldguide.features import COLOURS, MEASURES
 
 
 def draw(seed, n_kinds=4, n_columns=12):

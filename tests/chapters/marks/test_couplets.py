@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from fieldguide.chapters.marks.choosing import CHANCE, N_FOLDS, count_shows, deal_folds
 from fieldguide.chapters.marks.couplets import (
     LEAST_SIDE,
     MOST_KINDS,
@@ -24,6 +23,7 @@ from fieldguide.chapters.marks.model import Marks, Said
 from fieldguide.chapters.marks.pool import Column, Pool
 from fieldguide.collection import Collection
 from fieldguide.guide import Guide
+from fieldguide.guide.apart import CHANCE, N_FOLDS, count_shows, deal_folds
 from fieldguide.guide.views import CoupletWords
 from fieldguide.site.phrases import word_step
 from fieldguide.terminal.answer_lines import answer_lines

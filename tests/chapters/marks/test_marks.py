@@ -10,7 +10,6 @@ from PIL import Image
 from safetensors.numpy import load_file
 from tests.features.test_deep import make_network
 
-from fieldguide.chapters.marks.choosing import LEAST_RATIO, LEAST_SHARE, deal_folds
 from fieldguide.chapters.marks.model import Marks, Said, is_doubtful
 from fieldguide.chapters.marks.pool import (
     SOURCES,
@@ -27,6 +26,7 @@ from fieldguide.features import MAP_WORDS, WordModel
 from fieldguide.features.network import Network
 from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import Guide
+from fieldguide.guide.apart import LEAST_RATIO, LEAST_SHARE, deal_folds
 
 RED, BLUE, PALE = (200, 20, 30), (40, 80, 190), (235, 235, 230)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from fieldguide.chapters.marks.choosing import Passed
 from fieldguide.chapters.marks.pool import Column
 from fieldguide.chapters.marks.records import ImageMark, Mark, PairDifferences, PairMarks
 from fieldguide.chapters.marks.saying import count_enough, drop_repeats, repeats_colours
@@ -14,6 +13,7 @@ from fieldguide.chapters.marks.sentences import (
     say_numbers,
     say_shown,
 )
+from fieldguide.guide.apart import Passed
 
 COLUMNS = (
     Column("crested", "owner"),

@@ -12,9 +12,9 @@ from fieldguide.chapters.walk.characters import APART, part_pairs, read_characte
 
 pytest.importorskip("fieldguide.chapters.marks")
 
-from fieldguide.chapters.marks.choosing import deal_folds
 from fieldguide.chapters.marks.model import Marks
 from fieldguide.chapters.marks.pool import Column, Pool
+from fieldguide.guide.apart import deal_folds
 
 N_EACH = 10
 

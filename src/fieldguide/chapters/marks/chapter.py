@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from fieldguide._parallel import map_in_order
 from fieldguide.chapters.marks import patterns
-from fieldguide.chapters.marks.choosing import N_FOLDS, Measured, Passed, deal_folds
+from fieldguide.chapters.marks.choosing import Measured
 from fieldguide.chapters.marks.model import Marks, Said
 from fieldguide.chapters.marks.pool import OWNER, SOURCES, Column, Observed, Pool, read_pool
 from fieldguide.chapters.marks.records import ImageMarks, NetworkClass, PatternMark
@@ -29,6 +29,7 @@ from fieldguide.features.vocabulary import class_names
 from fieldguide.guide import annotation, rows, specimens, words
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
+from fieldguide.guide.apart import N_FOLDS, Passed, deal_folds
 from fieldguide.guide.measure import picture_names
 from fieldguide.guide.rows import Rows
 from fieldguide.guide.shelf import open_picture

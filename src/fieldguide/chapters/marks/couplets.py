@@ -19,10 +19,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from fieldguide.chapters.marks.choosing import CHANCE, Counts, Passed, compute_chance
 from fieldguide.chapters.marks.pool import OWNER, PICTURE, SURROUNDINGS, Column
 from fieldguide.chapters.marks.records import Mark
 from fieldguide.chapters.marks.saying import drop_repeats, repeats_colours
+from fieldguide.guide.apart import CHANCE, Counts, Passed, compute_chance
 
 LEAST_SIDE, MOST_LEFT = 0.65, 0.25  # shares of the side that is worded, and of the other
 MOST_KINDS = 0.8  # kinds of a side of which a word must be true

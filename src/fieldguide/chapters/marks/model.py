@@ -10,17 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide.chapters.marks.choosing import (
-    LEAST_CLEAR,
-    LEAST_RISE,
-    LEAST_SHARE,
-    MOST_ELSEWHERE,
-    Counts,
-    Passed,
-    compare_measures,
-    count_shows,
-    find_marks,
-)
+from fieldguide.chapters.marks.choosing import LEAST_CLEAR, LEAST_RISE, compare_measures
 from fieldguide.chapters.marks.couplets import (
     choose_words,
     find_words,
@@ -59,6 +49,14 @@ from fieldguide.chapters.marks.sentences import say_kind, say_shown, say_unusual
 from fieldguide.features import COLOURS, MEASURES, SubjectMap, rank_colours
 from fieldguide.features.network import Box
 from fieldguide.features.vocabulary import YES
+from fieldguide.guide.apart import (
+    LEAST_SHARE,
+    MOST_ELSEWHERE,
+    Counts,
+    Passed,
+    count_shows,
+    find_marks,
+)
 from fieldguide.guide.models import Models
 from fieldguide.guide.naming import show_kinds
 from fieldguide.guide.sighting import Sighting

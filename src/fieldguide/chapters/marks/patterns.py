@@ -16,15 +16,9 @@ import numpy as np
 from PIL import Image
 
 from fieldguide._parallel import map_in_order, one_blas_thread
-from fieldguide.chapters.marks.choosing import (
-    MOST_ELSEWHERE,
-    Passed,
-    count_shows,
-    deal_folds,
-    find_marks,
-)
 from fieldguide.errors import TooFewWindows
 from fieldguide.features import BagOfWords, FoundWords
+from fieldguide.guide.apart import MOST_ELSEWHERE, Passed, count_shows, deal_folds, find_marks
 from fieldguide.guide.summaries import choose_exemplars
 from fieldguide.guide.visual_words import PATCH_PX
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fieldguide.chapters.marks.choosing import Passed
 from fieldguide.chapters.marks.pool import (
     NETWORK,
     PICTURE,
@@ -28,6 +27,7 @@ from fieldguide.chapters.marks.pool import (
 from fieldguide.errors import FieldguideWarning
 from fieldguide.features import stem_word
 from fieldguide.features.vocabulary import find_above, load_vocabulary
+from fieldguide.guide.apart import Passed
 
 N_SAID = 4
 C = 1.0  # of the selection

@@ -191,10 +191,15 @@ class SpaceTimeWords(WordLearner, Saved, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         blocks = self.describe_blocks(frames, flow)
+        return self.name_blocks(blocks), blocks.middles
+
+    def name_blocks(self, blocks: Blocks) -> np.ndarray:
+        """Return the word of each block, (n,), as :meth:`describe_blocks` returns them."""
+        check_is_fitted(self)
         with one_blas_thread():  # another number may sum in another order
             word = nearest_words(blocks.descriptors, self.words_[:-1], 1)[0][:, 0]
         word[~blocks.descriptors.any(axis=1)] = self.n_words - 1
-        return word, blocks.middles
+        return word
 
     def describe_blocks(self, frames: np.ndarray, flow: Any = None) -> Blocks:
         """Return the descriptors of all blocks of a clip; arguments as of :meth:`assign`."""

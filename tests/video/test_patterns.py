@@ -34,6 +34,8 @@ def test_blocks_move_as_their_pixels_do(seed):
         own = flow[t : t + length, y : y + side, x : x + side].reshape(-1, 2).astype(float)
         moving = own[np.hypot(*own.T) >= 0.4]
         np.testing.assert_allclose(found.step[i], moving.mean(axis=0), atol=1e-6)
+        ways = [np.abs(moving[:, 0]), -np.minimum(moving[:, 1], 0), np.maximum(moving[:, 1], 0)]
+        np.testing.assert_allclose(found.ways[i], np.mean(ways, axis=1), atol=1e-6)
         np.testing.assert_allclose(found.speed[i], np.hypot(*moving.T).mean(), atol=1e-6)
         np.testing.assert_allclose(found.share[i], len(moving) / len(own), atol=1e-6)
 
@@ -41,7 +43,7 @@ def test_blocks_move_as_their_pixels_do(seed):
 def test_blocks_that_stand_still_have_no_speed():
     still = Blocks(np.zeros((1, WIDTH)), np.array([[0.5, 3.5, 3.5]]), np.array([[8, 2]]))
     found = measure_blocks(np.zeros((2, 8, 8, 2), np.float32), still)
-    assert [part.tolist() for part in found] == [[[0.0, 0.0]], [0.0], [0.0]]
+    assert [part.tolist() for part in found] == [[[0.0, 0.0]], [[0.0] * 3], [0.0], [0.0]]
     with pytest.raises(InvalidArgument, match="flow of measure_blocks must be finite"):
         measure_blocks(np.zeros((2, 8, 8)), still)
 

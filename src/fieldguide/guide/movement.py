@@ -1,4 +1,5 @@
-"""Movement: what the kind of a clip is by how it moves, and where in the clip that is.
+"""Movement: what the kind of a clip is by how it moves, where in the clip that is, and what sets a
+kind apart by it.
 
 Of a few clips of each kind, two seconds around the most telling frame are looked at.
 
@@ -7,9 +8,10 @@ what it is            the histogram of space-time words (small blocks of edges a
                       named by a χ² key that has not seen the clip
 where, from when to   the tube of supervoxels that speaks most for its kind, by region selection
 when                  on their words and flow, trained on other clips
+what sets it apart    patterns of these words (``movement_marks.py``)
 ====================  ===========================================================================
 
-Both are found by models that are trained on other clips of the guide than the one they speak of, so
+All are found by models that are trained on other clips of the guide than the one they speak of, so
 that what is shown holds on a clip that did not choose it. A tube is shown where some part of the
 clip speaks for its kind at all. How often the key is right is kept with it.
 
@@ -19,9 +21,10 @@ OpenCV, of the extra ``video``, finds how pixels move; without it nothing is sai
 import io
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +37,30 @@ from fieldguide.collection.frames import STRETCH_S, Stretch, find_telling
 from fieldguide.errors import FieldguideWarning, GuideError, TooFewWindows, UnreadableImageError
 from fieldguide.guide import folder as files
 from fieldguide.guide import specimens
+from fieldguide.guide.movement_marks import (
+    HEIGHTS,
+    PACKED_WIDTH,
+    WAYS,
+    Box,
+    ChosenMark,
+    MovementMark,
+    Moving,
+    SeenMark,
+    Watched,
+    choose_block,
+    choose_marks,
+    cut_moments,
+    find_moving,
+    measure_mark,
+    train_held_out,
+)
 from fieldguide.guide.shelf import open_picture
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.validation.shapes import (
     UnsoundError,
     list_of,
     number,
+    one_of,
     or_none,
     record,
     row_of,
@@ -49,18 +70,15 @@ from fieldguide.guide.validation.shapes import (
     whole,
 )
 from fieldguide.guide.workspace import Workspace
-from fieldguide.identify import OneVsAllClassifier
 
 NAME = "movement"
-VERSION = 1
+VERSION = 2
 LEAST, MOST, MOST_KINDS = 6, 12, 20  # clips of a kind, and kinds, that are looked at
 N_WORDS, N_ROUNDS = 200, 10
 N_FOLDS = 3
 N_SHOWN = 6  # frames
 _STEP = "looking at movement"
 _QUALITY = 86
-
-Box = tuple[float, float, float, float]
 
 
 class MovingFrame(NamedTuple):
@@ -87,6 +105,8 @@ class Movement(NamedTuple):
     frames: tuple[MovingFrame, ...]
     start_s: float  # of the tube
     end_s: float  # both 0 where there is none
+    score: float = 0.0  # of the kind that it is labelled, by that key
+    marks: tuple[SeenMark, ...] = ()  # of the kind that it is labelled, that it shows
 
 
 class Movements(NamedTuple):
@@ -103,10 +123,13 @@ class Movements(NamedTuple):
     of_clip: dict[str, Movement]  # by digest
     n_asked: int  # clips that the key was asked about when it had not seen them
     n_right: int
+    marks: Mapping[str, tuple[MovementMark, ...]] = MappingProxyType({})  # of each kind
 
     def list_pictures(self) -> list[str]:
-        """Return the addresses of the frames."""
-        return [frame.picture for each in self.of_clip.values() for frame in each.frames]
+        """Return the addresses of the frames, and of what shows marks."""
+        moving = self.of_clip.values()
+        frames = [frame.picture for each in moving for frame in each.frames]
+        return [*frames, *(seen.picture for each in moving for seen in each.marks)]
 
 
 def build(work: Workspace) -> None:
@@ -170,9 +193,9 @@ def look(work: Workspace, sample: Sequence[int], inputs: str) -> dict[str, Any] 
         flow = video.optical_flow(frames)
         regions = video.supervoxels(frames, "slic", max_side_px=96, flow=flow)
         bag = video.supervoxel_features(frames, regions, words, parts=("words", "flow"), flow=flow)
-        row = words.transform([frames])[0]
+        row, moving = find_moving(words, frames, flow)
         arrays = {"bag": bag, "labels": regions.labels.astype(np.int16), "row": row}
-        return table.records[i].digest, save(arrays)
+        return table.records[i].digest, save({**arrays, "moving": moving.pack()})
 
     known = {
         i: _unpack(kept.get(table.records[i].digest), stretch.frames.shape[:3])
@@ -186,22 +209,38 @@ def look(work: Workspace, sample: Sequence[int], inputs: str) -> dict[str, Any] 
         n_done += 1
         work.progress(_STEP, n_done, len(pairs))
     looked = [known[i] or load(kept[table.records[i].digest]) for i in ids]
+    digests = [table.records[i].digest for i in ids]
+    kinds, index = np.unique(y, return_inverse=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FieldguideWarning)
-        key = OneVsAllClassifier(10.0, "chi2", random_state=work.seed, n_jobs=n_jobs)
-        held_out = key.fit(np.stack([each["row"] for each in looked]), y).held_out_
+        rows = np.stack([each["row"] for each in looked])
+        held_out = train_held_out(rows, index, seed=work.seed, n_jobs=n_jobs)
         scores = score_regions([each["bag"] for each in looked], y, n_jobs)
-    assert held_out is not None
-    clips: dict[str, Any] = {}
-    answers = zip(held_out.rows, held_out.answer, held_out.confidence, strict=True)
-    for k, answer, confidence in answers:
-        clips[table.records[ids[k]].digest] = {
-            "kind": str(key.classes_[answer]),
-            "confidence": round(float(confidence), 4),
+    own_scores = held_out.find_scores(np.arange(len(y)))
+    clips: dict[str, Any] = {
+        digest: {
+            "kind": str(kinds[held_out.answer[k]]),
+            "confidence": round(float(held_out.confidence[k]), 4),
             "frames": _show(work, stretches[k], looked[k]["labels"], scores[k]),
+            "score": round(float(own_scores[k]), 4),
+            "marks": [],
         }
-    n_right = int((key.classes_[held_out.answer] == y[held_out.rows]).sum())
-    return {"clips": clips, "n_asked": len(held_out.rows), "n_right": n_right}
+        for k, digest in enumerate(digests)
+    }
+    marks: dict[str, list[list[Any]]] = {}
+    if work.settings.marks:
+        watched = [_watch(*each) for each in zip(looked, stretches, strict=True)]
+        patterns = video.group_words(words)
+        for kind, chosen in zip(kinds.tolist(), choose_marks(patterns, held_out), strict=True):
+            measured = [(mark, measure_mark(mark, watched)) for mark in chosen]
+            marks[kind] = []
+            for mark, said in measured:
+                if said is not None:
+                    for k, seen in _show_mark(work, mark, said.way, stretches, watched):
+                        clips[digests[k]]["marks"].append([len(marks[kind]), *seen])
+                    marks[kind].append(list(said))
+    n_right = int((held_out.answer == index).sum())
+    return {"clips": clips, "n_asked": len(ids), "n_right": n_right, "marks": marks}
 
 
 def _unpack(data: bytes | None, shape: tuple[int, ...]) -> dict[str, np.ndarray] | None:
@@ -211,7 +250,8 @@ def _unpack(data: bytes | None, shape: tuple[int, ...]) -> dict[str, np.ndarray]
     try:
         arrays = load(data)
         fits = arrays["labels"].shape == shape and len(arrays["bag"]) > arrays["labels"].max()
-        return arrays if fits and arrays["row"].shape == (N_WORDS,) else None
+        fits &= arrays["row"].shape == (N_WORDS,) and arrays["moving"].shape[1] == PACKED_WIDTH
+        return arrays if fits else None
     except (SafetensorError, KeyError, ValueError, TypeError):
         return None
 
@@ -254,15 +294,44 @@ def _show(
     n_shown = min(N_SHOWN, len(frames))
     shown = []
     for t in (2 * np.arange(n_shown) + 1) * len(frames) // (2 * n_shown):
-        buffer = io.BytesIO()
-        Image.fromarray(frames[t]).save(buffer, "JPEG", quality=_QUALITY, optimize=True)
-        address = work.draft.shelf.keep("frames", buffer.getvalue(), "jpg")
+        address = work.draft.shelf.keep("frames", _encode(Image.fromarray(frames[t])), "jpg")
         box = None
         if len(tubes) and tubes[0, t, 2] > tubes[0, t, 0]:
             sides = tubes[0, t] / np.array([width, height, width, height])
             box = [round(float(side), 4) for side in sides]
         shown.append([round(times[t], 3), address, box])
     return shown
+
+
+def _watch(looked: dict[str, np.ndarray], stretch: Stretch) -> Watched:
+    height, width = stretch.frames.shape[1:3]
+    apart_s = float(np.median(np.diff(stretch.times)))
+    return Watched(Moving.unpack(looked["moving"]), height, width, apart_s)
+
+
+def _show_mark(
+    work: Workspace,
+    mark: ChosenMark,
+    way: str,
+    stretches: Sequence[Stretch],
+    watched: Sequence[Watched],
+) -> Iterator[tuple[int, list[Any]]]:
+    """Write moments of a mark in each clip that shows it; yield the clip, what the mark adds to
+    its score, when that is, the address, the place and the move."""
+    for k, adds in zip(mark.ids.tolist(), mark.adds.tolist(), strict=True):
+        (frames, times), moving = stretches[k], watched[k].moving
+        block = choose_block(mark, moving, way)
+        if block is not None:
+            strip, box, move = cut_moments(frames, moving, block)
+            address = work.draft.shelf.keep("frames", _encode(strip), "jpg")
+            span = [round(times[at], 3) for at in moving.find_span(block)]
+            yield k, [round(adds, 4), *span, address, list(box), list(move)]
+
+
+def _encode(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
+    return buffer.getvalue()
 
 
 def _read_stretch(work: Workspace, i: int) -> Stretch | None:
@@ -286,7 +355,7 @@ def _item(work: Workspace, i: int) -> Any:
 def _digest_inputs(work: Workspace, sample: Sequence[int]) -> str:
     table: Table = work.built[specimens.NAME]
     clips = [(table.kinds[i], table.records[i].digest) for i in sample]
-    said = json.dumps([VERSION, work.seed, clips], ensure_ascii=False)
+    said = json.dumps([VERSION, work.seed, work.settings.marks, clips], ensure_ascii=False)
     return blake2b(said.encode(), digest_size=16).hexdigest()
 
 
@@ -315,25 +384,33 @@ def _write(work: Workspace, found: dict[str, Any], inputs: str) -> None:
 
 
 def _list_addresses(found: dict[str, Any]) -> list[str]:
-    return [frame[1] for each in found["clips"].values() for frame in each["frames"]]
+    return read_movements({**found, "inputs": ""}).list_pictures()
 
 
-_FRAME = row_of(
-    number(0, 1e7),
-    text(pattern=r"pictures/frames/[0-9a-f]{32}\.jpg"),
-    or_none(row_of(share(), share(), share(), share())),
+_ADDRESS = text(pattern=r"pictures/frames/[0-9a-f]{32}\.jpg")
+_BOX = row_of(share(), share(), share(), share())
+_FRAME = row_of(number(0, 1e7), _ADDRESS, or_none(_BOX))
+_STEP_SHARES = row_of(number(-100, 100), number(-100, 100))
+_SEEN = row_of(
+    *(whole(0, 100), number(), number(0, 1e7), number(0, 1e7)), _ADDRESS, _BOX, _STEP_SHARES
+)
+_MARK = row_of(
+    *(one_of(*WAYS), number(0, 1e6), one_of(*HEIGHTS), share(), number(0, 1e7)),
+    *(whole(), whole(), whole(), whole(), number()),
 )
 _WRITTEN = record(
     {
         "clips": table_of(
             record(
                 {"kind": text(), "confidence": share(), "frames": list_of(_FRAME, 64)},
+                {"score": number(), "marks": list_of(_SEEN, 100)},
             )
         ),
         "n_asked": whole(),
         "n_right": whole(),
         "inputs": text(100),
-    }
+    },
+    {"marks": table_of(list_of(_MARK, 100))},
 )
 
 
@@ -353,6 +430,19 @@ def read_movements(values: dict[str, Any]) -> Movements:
         )
         times = [frame.at_s for frame in frames if frame.box is not None] or [0.0]
         of_clip[digest] = Movement(
-            said["kind"], float(said["confidence"]), frames, min(times), max(times)
+            said["kind"],
+            float(said["confidence"]),
+            frames,
+            *(min(times), max(times), float(said.get("score", 0.0))),
+            tuple(map(_read_seen, said.get("marks", ()))),
         )
-    return Movements(of_clip, int(values["n_asked"]), int(values["n_right"]))
+    marks = {
+        kind: tuple(MovementMark(*each) for each in listed)
+        for kind, listed in values.get("marks", {}).items()
+    }
+    return Movements(of_clip, int(values["n_asked"]), int(values["n_right"]), marks)
+
+
+def _read_seen(row: list[Any]) -> SeenMark:
+    number, adds, start_s, end_s, picture, box, (right, down) = row
+    return SeenMark(number, adds, start_s, end_s, picture, _read_box(box), (right, down))

@@ -36,12 +36,13 @@ class BlockMoves(NamedTuple):
 
     Examples
     --------
-    >>> moves = BlockMoves(np.array([[1.0, 0.0]]), np.array([1.5]), np.array([0.4]))
-    >>> moves.speed.tolist()
-    [1.5]
+    >>> one = np.array([[1.0, 0.0]]), np.array([[1.0, 0.2, 0.2]]), np.array([1.2]), np.array([0.4])
+    >>> BlockMoves(*one).speed.tolist()
+    [1.2]
     """
 
     step: np.ndarray  # (n, 2) mean of the pixels that move: to the right and down, px per frame
+    ways: np.ndarray  # (n, 3) the same to either side, up, and down, each counted by itself
     speed: np.ndarray  # (n,) mean of the same pixels, px per frame
     share: np.ndarray  # (n,) of the pixels, that move
 
@@ -122,24 +123,25 @@ def measure_blocks(flow: np.ndarray, blocks: Blocks, *, least_flow_px: float = 0
     >>> flow[:, :, 4:] = (0.0, -2.0)  # the right half goes up
     >>> whole = Blocks(np.zeros((1, 3)), np.array([[0.5, 3.5, 3.5]]), np.array([[8, 2]]))
     >>> moves = measure_blocks(flow, whole)
-    >>> moves.step.tolist(), moves.speed.tolist(), moves.share.tolist()
-    ([[0.0, -2.0]], [2.0], [0.5])
+    >>> moves.step.tolist(), moves.ways.tolist(), moves.speed.tolist(), moves.share.tolist()
+    ([[0.0, -2.0]], [[0.0, 2.0, 0.0]], [2.0], [0.5])
     """
     check_number("measure_blocks", "least_flow_px", least_flow_px, 1e-6, 100)
     flow = check_flow("measure_blocks", flow, np.asarray(flow))
     speed = np.hypot(flow[..., 0], flow[..., 1]).astype(np.float64)
     moves = speed >= least_flow_px
-    values = np.stack([moves, speed, flow[..., 0], flow[..., 1]], axis=-1) * moves[..., None]
-    sums = np.zeros((*(n + 1 for n in flow.shape[:3]), 4))
+    right, down = flow[..., 0], flow[..., 1]
+    ways = (np.abs(right), np.maximum(-down, 0), np.maximum(down, 0))
+    values = np.stack([moves, right, down, *ways, speed], axis=-1) * moves[..., None]
+    sums = np.zeros((*(n + 1 for n in flow.shape[:3]), values.shape[-1]))
     sums[1:, 1:, 1:] = values.cumsum(axis=0).cumsum(axis=1).cumsum(axis=2)
     size = blocks.sizes[:, [1, 0, 0]]
     low = np.rint(blocks.middles - (size - 1) / 2).astype(np.int64)
     total = _sum_blocks(sums, low, low + size)
     n_moving = np.rint(total[:, 0])
     per_pixel = total[:, 1:] / np.maximum(n_moving, 1)[:, None]
-    return BlockMoves(
-        per_pixel[:, 1:], per_pixel[:, 0], n_moving / np.maximum(size.prod(axis=1), 1)
-    )
+    share = n_moving / np.maximum(size.prod(axis=1), 1)
+    return BlockMoves(per_pixel[:, :2], per_pixel[:, 2:5], per_pixel[:, 5], share)
 
 
 def measure_moving(words: np.ndarray) -> np.ndarray:

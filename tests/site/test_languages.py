@@ -29,13 +29,14 @@ from fieldguide._languages import (
 from fieldguide._languages.catalogue import read_catalogue, read_entries, write_entries
 from fieldguide.errors import FieldguideError
 from fieldguide.guide.movement import Movement, Movements, MovingFrame
+from fieldguide.guide.movement_marks import HEIGHTS, WAYS, MovementMark, SeenMark
 from fieldguide.guide.telling import tell_verdict
 from fieldguide.guide.views import Specimen
 from fieldguide.site import create_app, export_site
 from fieldguide.site.addresses import AddressBook
 from fieldguide.site.english import is_english
 from fieldguide.site.making import word_others, word_tree, word_update
-from fieldguide.site.movement import show_movement
+from fieldguide.site.movement import show_kind_movement, show_movement
 from fieldguide.site.render import Renderer
 from fieldguide.site.seasons import draw_months, draw_places
 from fieldguide.site.times import word_place
@@ -264,12 +265,28 @@ def test_pages_of_an_editor_are_whole_too(guide, marked):
 def list_rare_sentences():
     """Return what is said of guides that these tests do not build."""
     frames = (MovingFrame(0.0, "a.jpg", (0.2, 0.1, 0.6, 0.9)),)
-    moving = Movements({"0a": Movement("wave", 0.8, frames, 0.0, 1.5)}, n_asked=3, n_right=1)
+    seen = SeenMark(0, 0.2, 0.5, 1.1, "b.jpg", (0.3, 0.3, 0.7, 0.7), (0.4, 0.0))
+    marks = [
+        MovementMark(way, 0.2, height, 0.14, 0.7, 9, 12, 1, 36, 0.3)
+        for way, height in zip(WAYS, (*HEIGHTS, *HEIGHTS), strict=False)
+    ]
+    movement = Movement("wave", 0.8, frames, 0.0, 1.5, "wave", 0.6, (seen,))
+    moving = Movements({"0a": movement}, n_asked=3, n_right=1, marks={"wave": tuple(marks)})
     clip = Specimen(0, "a.mp4", "wave", 9, 9, "a.s.jpg", "a.l.jpg", 0, None, None, clip=True)
     stand_in = SimpleNamespace(movements=moving, digests=["0a"], shown_name=str)
     shown = show_movement(stand_in, 0, clip)
     yield from shown.sentences
     yield from (outline.words for _, outline in shown.frames)
+    yield shown.marks_title
+    yield from (part for mark in shown.marks for part in (mark.words, mark.numbers))
+    yield from (part for strip in shown.marks[0].strips for part in (strip.alt, strip.caption))
+    stand_in.overlay = SimpleNamespace(excluded=())
+    of_kind = show_kind_movement(
+        stand_in, "wave", lambda ids: [SimpleNamespace(alt="xml") for _ in ids]
+    )
+    yield of_kind.note
+    yield from (mark.words for mark in of_kind.marks)
+    yield of_kind.marks[0].strips[0].alt
     taken = [
         replace(
             clip, path="wave", date=f"20{k}-0{k % 9 + 1}-03", latitude=k, longitude=-k, clip=None

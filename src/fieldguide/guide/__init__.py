@@ -7,6 +7,7 @@ from fieldguide.guide.edits.records import Edit
 from fieldguide.guide.guide import Guide
 from fieldguide.guide.measure import Measured
 from fieldguide.guide.movement import Movement, Movements, MovingFrame
+from fieldguide.guide.movement_marks import MovementMark, SeenMark
 from fieldguide.guide.originals import Original
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.sighting import Sighting
@@ -54,6 +55,7 @@ __all__ = [
     "KindPair",
     "Measured",
     "Movement",
+    "MovementMark",
     "Movements",
     "MovingFrame",
     "NamedKind",
@@ -63,6 +65,7 @@ __all__ = [
     "PathStep",
     "QueryResult",
     "Reliability",
+    "SeenMark",
     "ShownWord",
     "SideWords",
     "Sighting",

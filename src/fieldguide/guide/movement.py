@@ -105,8 +105,9 @@ class Movement(NamedTuple):
     frames: tuple[MovingFrame, ...]
     start_s: float  # of the tube
     end_s: float  # both 0 where there is none
-    score: float = 0.0  # of the kind that it is labelled, by that key
-    marks: tuple[SeenMark, ...] = ()  # of the kind that it is labelled, that it shows
+    own_kind: str = ""  # that it is labelled
+    score: float = 0.0  # of its own kind, by that key
+    marks: tuple[SeenMark, ...] = ()  # of its own kind, that it shows
 
 
 class Movements(NamedTuple):
@@ -222,6 +223,7 @@ def look(work: Workspace, sample: Sequence[int], inputs: str) -> dict[str, Any] 
             "kind": str(kinds[held_out.answer[k]]),
             "confidence": round(float(held_out.confidence[k]), 4),
             "frames": _show(work, stretches[k], looked[k]["labels"], scores[k]),
+            "own_kind": str(y[k]),
             "score": round(float(own_scores[k]), 4),
             "marks": [],
         }
@@ -403,7 +405,7 @@ _WRITTEN = record(
         "clips": table_of(
             record(
                 {"kind": text(), "confidence": share(), "frames": list_of(_FRAME, 64)},
-                {"score": number(), "marks": list_of(_SEEN, 100)},
+                {"own_kind": text(), "score": number(), "marks": list_of(_SEEN, 100)},
             )
         ),
         "n_asked": whole(),
@@ -433,13 +435,16 @@ def read_movements(values: dict[str, Any]) -> Movements:
             said["kind"],
             float(said["confidence"]),
             frames,
-            *(min(times), max(times), float(said.get("score", 0.0))),
+            *(min(times), max(times), said.get("own_kind", ""), float(said.get("score", 0.0))),
             tuple(map(_read_seen, said.get("marks", ()))),
         )
     marks = {
         kind: tuple(MovementMark(*each) for each in listed)
         for kind, listed in values.get("marks", {}).items()
     }
+    for digest, movement in of_clip.items():
+        if any(seen.mark >= len(marks.get(movement.own_kind, ())) for seen in movement.marks):
+            raise UnsoundError(f"clips.{digest}.marks must be of those of its kind")
     return Movements(of_clip, int(values["n_asked"]), int(values["n_right"]), marks)
 
 

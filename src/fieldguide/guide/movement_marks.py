@@ -42,7 +42,7 @@ HIGH, MIDDLE, LOW, ANYWHERE = "high", "middle", "low", ""
 HEIGHTS = (HIGH, MIDDLE, LOW, ANYWHERE)
 PACKED_WIDTH = 13  # of Moving.pack
 MOMENT_PX, MOMENT_GAP_PX, N_MOMENTS = 96, 3, 3  # of the strip that shows a mark
-_AROUND = 2.0  # times a block's side, that is shown around it
+_AROUND = 2.6  # times a block's side, that is shown around it
 
 Box = tuple[float, float, float, float]
 

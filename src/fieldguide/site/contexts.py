@@ -13,7 +13,7 @@ from fieldguide.site.chapter_pages import Outline
 from fieldguide.site.couplets import Drawing, Entry, Side
 from fieldguide.site.index import Section
 from fieldguide.site.key_charts import Chart
-from fieldguide.site.movement import ShownMovement
+from fieldguide.site.movement import KindMovement, ShownMovement
 from fieldguide.site.navigation import Choices, ShownTerm
 from fieldguide.site.pictures import Picture
 from fieldguide.site.tree import Row
@@ -72,6 +72,8 @@ class KindPage:
     look_alikes: list[tuple[Kind, float, list[Picture]]]
     places: list[tuple[Branch, list[Branch], int]]  # branch, path to it, specimens there
     chapters: list[tuple[str, Any]]  # the chapter, and what its kind.html shows
+    movement: KindMovement | None  # of a kind of clips
+    strip_size: tuple[int, int]  # of what shows it
     way: list[tuple[int, Side, Side]]  # couplet, side to take, side to leave
     season: list[Chart]  # when and where its specimens were taken, where that is known
     listing: Listing
@@ -127,6 +129,7 @@ class SpecimenPage:
     original: str  # address of the image itself; "" where it is not at hand
     frame_size: tuple[int, int]  # of the frames, of a clip
     movement: ShownMovement | None  # of a clip
+    strip_size: tuple[int, int]  # of what shows a mark of movement
     branch: Branch
     path: list[Branch]
     neighbours: list[Picture]

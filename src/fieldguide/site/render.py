@@ -49,7 +49,7 @@ from fieldguide.site.index import sections
 from fieldguide.site.key_charts import Chart, draw_costs, draw_reliability
 from fieldguide.site.key_drawing import WORDS
 from fieldguide.site.lessons import choose_pictures
-from fieldguide.site.movement import show_movement
+from fieldguide.site.movement import STRIP_SIZE, show_kind_movement, show_movement
 from fieldguide.site.navigation import search_link, show_choices, show_terms
 from fieldguide.site.pairs import list_pairs, make_chooser, show_pair
 from fieldguide.site.pictures import Picture, PictureBook, find_specimen, fit
@@ -327,6 +327,8 @@ class Renderer:
                 for b, n in sorted(kind.branches, key=lambda place: -place[1])
             ],
             chapters=self._list_chapters(kind) if first else [],
+            movement=show_kind_movement(self.guide, kind.name, self.pictures) if first else None,
+            strip_size=STRIP_SIZE,
             way=list_way(self.guide, kind.name, self.portray) if first else [],
             season=self._draw_season(kind) if first else [],
             listing=self._listing(
@@ -358,6 +360,7 @@ class Renderer:
             original=self._find_original(i),
             frame_size=fit(shown.specimen, KEEP_SMALL_PX),
             movement=show_movement(self.guide, i, shown.specimen),
+            strip_size=STRIP_SIZE,
             branch=branch,
             path=self._path(branch),
             neighbours=self.pictures(j for j in nearest if 0 <= j != i),

@@ -203,7 +203,9 @@ def test_a_record_holds_everything():
     record = to_plain(MarksRecord.from_marks(make_marks("robin")))
     assert list(record) == [
         "kind", "sentence", "colours", "n_said", "n_sufficient", "marks", "apart", "network",
+        "movement",
     ]  # fmt: skip
+    assert record["movement"] == []
     assert record["sentence"] == "Bird. Unlike Wren: no wing bar."
     assert record["marks"][1]["text"] == "red above"
     assert record["marks"][1]["specimens"] == [{"id": 0, "box": [0.25, 0.25, 0.75, 0.5]}]

@@ -19,14 +19,16 @@ def marks(
     """Say what tells a kind from the others: its field marks.
 
     What sets it apart from all other kinds, then from each of its look-alikes, with the number of
-    specimens that show it on either side, none of which chose it. The pictures are on its page.
+    specimens that show it on either side, none of which chose it. Of clips, also what sets their
+    movement apart. The pictures are on its page.
 
     Example: fieldguide marks photos-guide heron
     """
-    from fieldguide.chapters.marks.page import marks_lines
+    from fieldguide.chapters.marks.page import list_movement, marks_lines
     from fieldguide.chapters.marks.records import MarksRecord
     from fieldguide.guide import Guide
     from fieldguide.guide.answer import to_plain
+    from fieldguide.site.movement import movement_lines
     from fieldguide.site.phrases import FOUND_NOTE
 
     opened = Guide.open(guide)
@@ -40,11 +42,11 @@ def marks(
             why = "marks tell a kind from others, and it has one kind: add pictures of another"
         raise FieldguideError(f"This guide has no marks; {why}.")
     if as_json:
-        say_json(to_plain(MarksRecord.from_marks(found)))
+        say_json(to_plain(MarksRecord.from_marks(found, list_movement(opened, found.kind))))
         return
     if opened.kinds_are_found:
         say(FOUND_NOTE)
-    say(*marks_lines(found, spell=opened.shown_name))
+    say(*marks_lines(found, spell=opened.shown_name), *movement_lines(opened, found.kind))
 
 
 COMMAND = marks

@@ -14,6 +14,7 @@ from fieldguide.chapters.marks.records import (
     ImageMarks,
     KindMarks,
     Mark,
+    MovementRecord,
     NetworkClass,
     PairDifferences,
     PairMarks,
@@ -32,6 +33,7 @@ from fieldguide.guide.naming import listed
 from fieldguide.guide.pairs import KindPair
 from fieldguide.guide.views import Kind
 from fieldguide.site.chapter_pages import ChapterPage
+from fieldguide.site.movement import word_mark
 from fieldguide.site.phrases import Spell, count, percent
 from fieldguide.site.pictures import InlinePicture, Picture, PictureBook, inline_picture
 
@@ -248,6 +250,31 @@ def marks_lines(found: KindMarks, *, spell: Spell) -> list[str]:
         classes = ", ".join(f"{name} {percent(share)}" for name, share in found.classes)
         lines += ["", f"As the network sees it: {classes}"]
     return lines
+
+
+def list_movement(guide: "Guide", kind: str) -> list[MovementRecord]:
+    """Return the marks of movement of a kind as plain data."""
+    movements = guide.movements
+    own = [
+        (i, {seen.mark for seen in movement.marks})
+        for i, digest in enumerate(guide.digests)
+        if (movement := movements.of_clip.get(digest)) is not None and movement.own_kind == kind
+    ]
+    return [
+        MovementRecord(
+            word_mark(mark),
+            mark.way,
+            mark.speed,
+            mark.height,
+            mark.n_own,
+            mark.of_own,
+            mark.n_other,
+            mark.of_other,
+            mark.adds,
+            tuple(i for i, shown in own if number in shown),
+        )
+        for number, mark in enumerate(movements.marks.get(kind, ()))
+    ]
 
 
 def difference_lines(found: PairDifferences, names: tuple[str, str]) -> list[str]:

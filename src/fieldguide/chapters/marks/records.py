@@ -1,5 +1,6 @@
 """What is said of marks: those of a kind, those between two kinds, those that one picture shows."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -214,6 +215,21 @@ class PairRecord(NamedTuple):
     marks: tuple[MarkRecord, ...]
 
 
+class MovementRecord(NamedTuple):
+    """A mark of movement, as ``fieldguide marks --json`` tells it."""
+
+    text: str
+    way: str
+    speed: float  # a second, in shares of the longer side of the frame
+    height: str
+    n_own: int
+    of_own: int
+    n_other: int
+    of_other: int
+    adds: float  # to the score of the key of movement, in the mean
+    specimens: tuple[int, ...]  # clips of the kind that show it
+
+
 @dataclass(frozen=True)
 class MarksRecord:
     """The marks of a kind, as ``fieldguide marks --json`` tells them."""
@@ -226,10 +242,11 @@ class MarksRecord:
     marks: tuple[MarkRecord, ...]
     apart: tuple[PairRecord, ...]
     network: tuple[NetworkClass, ...]
+    movement: tuple[MovementRecord, ...] = ()
 
     @classmethod
-    def from_marks(cls, found: KindMarks) -> "MarksRecord":
-        """Make the record from the marks of a kind."""
+    def from_marks(cls, found: KindMarks, movement: Iterable[MovementRecord] = ()) -> "MarksRecord":
+        """Make the record from the marks of a kind, and those of its movement."""
         pairs = (PairRecord(p.other, p.confused, list_records(p.marks)) for p in found.apart)
         return cls(
             found.kind,
@@ -240,6 +257,7 @@ class MarksRecord:
             list_records(found.marks),
             tuple(pairs),
             found.classes,
+            tuple(movement),
         )
 
 

@@ -72,6 +72,7 @@ PROBLEMS = (
     "region_selection",
     "region_speed",
     "clip_selection",
+    "clip_marks",
     "clip_regions",
     "clip_pictures",
     "region_specimens",

@@ -13,8 +13,9 @@ readable  it is said by what its blocks do: where to, how fast, how high in the 
 ========  =====================================================================================
 
 Those with the largest difference of shares are kept, one of those that the same clips show: of
-drawn clips, whose movement is known, this names more kinds than the convex selections of words do,
-and as truly (``benchmarks/problems/clip_marks.py``).
+drawn clips, whose movement is known, 28 of 30 kinds get a mark so, 23 by the concert of votes and
+16 by the convex selection for χ², and what is said is as often true
+(``benchmarks/problems/clip_marks.py``).
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from fieldguide._processes import Processes
+from fieldguide.chapters.check import copies
 from fieldguide.chapters.check.alignment import match_pairs
 from fieldguide.chapters.check.copies import find_copies, group_copies, pair_same
 from fieldguide.chapters.check.small import Small, measure_picture
@@ -66,15 +68,18 @@ def test_the_order_of_a_pair_does_not_matter(drawn):
     np.testing.assert_allclose(there.detail, back.detail, atol=0.06)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_copies_of_a_collection(drawn, n_jobs):
+@pytest.mark.parametrize("processes", [None, Processes(2)], ids=["threads", "processes"])
+def test_copies_of_a_collection(drawn, processes, monkeypatch):
+    monkeypatch.setattr(copies, "_WORTH", 0)
     images = [*drawn, drawn[3], WAYS["flipped"](drawn[3]), cut(drawn[40])]
     n = len(drawn)
     small = shrink(images)
     noise = np.random.default_rng(0).normal(size=(n, 160)).astype(np.float32)
     embedding = np.concatenate([noise, noise[[3, 3, 40]]])
     digests = [*map(str, range(n)), "3", "flipped", "cut"]
-    found = find_copies(small, embedding, digests, n_jobs=n_jobs)
+    found = find_copies(small, embedding, digests, n_jobs=2, processes=processes)
+    alone = find_copies(small, embedding, digests)
+    assert all((one == other).all() for one, other in zip(found, alone, strict=True))
     groups = group_copies(len(images), found.pairs)
     assert groups == [[3, n, n + 1], [40, n + 2]]
     exact = found.likeness[(found.pairs == (3, n)).all(axis=1)]

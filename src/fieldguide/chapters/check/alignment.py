@@ -49,12 +49,9 @@ class Blurred(NamedTuple):
     mirrored: np.ndarray
 
 
-def match_pairs(small: Small, pairs: np.ndarray, blurred: Blurred | None = None) -> Match:
-    """Compare the two pictures of each pair, (n_pairs, 2).
-
-    ``blurred`` are all of the small pictures, where they are known.
-    """
-    n, blurred = len(pairs), blurred or blur_all(small)
+def match_pairs(small: Small, pairs: np.ndarray) -> Match:
+    """Compare the two pictures of each pair, (n_pairs, 2)."""
+    n, blurred = len(pairs), blur_all(small)
     found = Match(np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32), np.zeros(n, bool))
     for start in range(0, n, _BATCH):
         rows = slice(start, start + _BATCH)
@@ -79,6 +76,13 @@ def blur_all(small: Small, n_jobs: int = 1) -> Blurred:
     return found
 
 
+def compare_blurred(blurred: Blurred, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how alike the blurred pictures of each pair are, as they are and one mirrored."""
+    own = blurred.plain[pairs[:, 0]]
+    plain, turned = (np.einsum("ij,ij->i", own, each[pairs[:, 1]]) for each in blurred)
+    return plain, turned
+
+
 def blur_small(grey: np.ndarray) -> np.ndarray:
     """Return blurred pictures of length 1 about a mean of 0, (n, 16, 16)."""
     coarse = gaussian_filter(_level(grey), (0, 2, 2))[:, 1::3, 1::3]
@@ -89,8 +93,7 @@ def blur_small(grey: np.ndarray) -> np.ndarray:
 
 
 def _match_batch(small: Small, pairs: np.ndarray, blurred: Blurred) -> Match:
-    own = blurred.plain[pairs[:, 0]]
-    plain, turned = (np.einsum("ij,ij->i", own, each[pairs[:, 1]]) for each in blurred)
+    plain, turned = compare_blurred(blurred, pairs)
     is_mirrored = turned > plain
     detail = np.zeros(len(pairs), dtype=np.float32)
     near = np.flatnonzero(np.maximum(plain, turned) >= LEAST_BLURRED)

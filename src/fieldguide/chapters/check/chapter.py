@@ -91,7 +91,11 @@ def build(work: Workspace) -> None:
     small = _read_small(work, table)
     work.progress(STEP, 1, 3)
     digests = [record.digest for record in table.records]
-    copies = find_copies(small, table.features["embedding"], digests, n_jobs=work.n_jobs)
+    copies = find_copies(
+        *(small, table.features["embedding"], digests),
+        n_jobs=work.n_jobs,
+        processes=work.processes,
+    )
     work.progress(STEP, 2, 3)
     kinds = sorted({kind for kind in table.kinds if kind is not None})
     numbers = {kind: k for k, kind in enumerate(kinds)}

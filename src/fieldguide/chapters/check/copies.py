@@ -17,12 +17,21 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fieldguide._parallel import map_in_order, one_blas_thread
-from fieldguide.chapters.check.alignment import Blurred, blur_all, match_pairs
+from fieldguide._processes import Processes
+from fieldguide.chapters.check.alignment import (
+    LEAST_BLURRED,
+    Blurred,
+    Match,
+    blur_all,
+    compare_blurred,
+    match_pairs,
+)
 from fieldguide.chapters.check.small import Small
 from fieldguide.features import find_close, reduce_rows
 
 N_NEAR = 6  # of each way in which pictures may be near
 _PAIRS = 1024  # that one piece of work compares
+_WORTH = 16_384  # pairs for each process that pay for its start
 
 
 class Copies(NamedTuple):
@@ -34,16 +43,27 @@ class Copies(NamedTuple):
 
 
 def find_copies(
-    small: Small, embedding: np.ndarray, digests: Sequence[str], *, n_jobs: int = 1
+    small: Small,
+    embedding: np.ndarray,
+    digests: Sequence[str],
+    *,
+    n_jobs: int = 1,
+    processes: Processes | None = None,
 ) -> Copies:
-    """Return the pairs of specimens that are copies or near-copies."""
+    """Return the pairs of specimens that are copies or near-copies.
+
+    ``processes`` compare pictures in place of threads, where there are pairs enough for it.
+    """
     same, blurred = pair_same(digests), blur_all(small, n_jobs)
     others = pair_near(blurred, embedding, np.array(digests), n_jobs=n_jobs)
     blocks = [others[i : i + _PAIRS] for i in range(0, len(others), _PAIRS)]
-    with one_blas_thread():
-        matches = list(
-            map_in_order(lambda part: match_pairs(small, part, blurred), blocks, n_jobs=n_jobs)
-        )
+    parts = (_cut_out(small, block) for block in blocks)
+    if processes is not None and len(others) >= _WORTH * processes.n:
+        done = dict(processes.map_as_done(_match, parts))
+        matches = [done[i] for i in range(len(blocks))]
+    else:
+        with one_blas_thread():
+            matches = list(map_in_order(_match, parts, n_jobs=n_jobs))
     found = [
         (part[match.is_copy], match.detail[match.is_copy], match.is_mirrored[match.is_copy])
         for part, match in zip(blocks, matches, strict=True)
@@ -80,8 +100,21 @@ def pair_near(
     numbers = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
     pairs = np.stack(np.divmod(numbers, n), axis=1)
     is_different = (pairs[:, 0] != pairs[:, 1]) & (digests[pairs[:, 0]] != digests[pairs[:, 1]])
-    different: np.ndarray = pairs[is_different]
-    return different
+    pairs = pairs[is_different]
+    blocks = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
+    alike = (np.maximum(*compare_blurred(blurred, block)) >= LEAST_BLURRED for block in blocks)
+    found: np.ndarray = pairs[np.concatenate([np.empty(0, dtype=bool), *alike])]
+    return found
+
+
+def _cut_out(small: Small, pairs: np.ndarray) -> tuple[Small, np.ndarray]:
+    """Return the pictures of some pairs alone, and the pairs by their places among them."""
+    ids, places = np.unique(pairs, return_inverse=True)
+    return Small(*(each[ids] for each in small)), places.reshape(pairs.shape)
+
+
+def _match(part: tuple[Small, np.ndarray]) -> Match:
+    return match_pairs(*part)
 
 
 def group_copies(n: int, pairs: np.ndarray) -> list[list[int]]:

@@ -36,7 +36,7 @@ _FIGURES = """# The five documents: the figures that decide
 
 Written by `make pages` from what `fieldguide bench NAME --data DIR` found; the [verdicts](../../docs/documents.md) are on a page of their own.
 A figure is a mean ± half of its 95 % interval; where a collection was measured in part, the figure says of how many cells, splits or draws it is.
-Some verdicts were measured on less than everything: those on Features in Concert, but for Figure 6, with `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, that on Figure 4 of the Attention Tree with `KEYS_ONLY=deep KEYS_SPLITS=3` and without the dearest keys, that on Table 1 of feature selection with `ADDITIVE_WORDS=1000 ADDITIVE_ONLY=document`.
+Some verdicts were measured on less than everything: those on Features in Concert, but for Figure 6, with `CONCERT_ONLY=cifar10,clips CONCERT_DRAWS=3`, that on Figure 4 of the Attention Tree with `KEYS_ONLY=deep KEYS_SPLITS=3` and without the dearest keys, that on Table 1 of feature selection with `ADDITIVE_ONLY=document`.
 """  # noqa: E501
 
 

@@ -94,6 +94,7 @@ PROBLEMS = (
     "cluster",
     "samples",
     "large",
+    "page_loading",
     "on_paper",
     "networks",
     "processors",

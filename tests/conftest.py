@@ -29,6 +29,7 @@ from tests.site.fixtures import (  # noqa: F401  (fixtures that tests of pages s
     keyed_guide,
     make_stand_in,
     plain_guide,
+    specimens,
 )
 
 # The same examples each time, so that a run says something about the change that it tests;
@@ -61,7 +62,7 @@ def pytest_collection_finish():
     """Leave what all tests share out of the search for garbage: modules, and the tests."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(10_000)
 
 
 @pytest.fixture(autouse=True)

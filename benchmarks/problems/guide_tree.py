@@ -48,10 +48,10 @@ from fieldguide.describe import AgglomerativeTree
 from fieldguide.features import WordModel
 from fieldguide.guide.likeness import Likeness, Names
 from fieldguide.guide.naming import show_kinds
+from fieldguide.guide.nearest import find_near
 from fieldguide.guide.tree_evidence import Evidence, gather_evidence
 from fieldguide.guide.tree_sampling import make_model
 from fieldguide.guide.trees import GrownTree, cluster, grow_tree
-from fieldguide.guide.words import find_near
 from fieldguide.metrics import purity
 
 N_SEEDS = 3

@@ -25,8 +25,8 @@ from fieldguide.datasets import load_specimens
 from fieldguide.features import WordModel
 from fieldguide.features.vocabulary import YES
 from fieldguide.guide.key_choice import KEY_C
+from fieldguide.guide.nearest import find_near
 from fieldguide.guide.tree_evidence import MEASURED
-from fieldguide.guide.words import find_near
 from fieldguide.identify import ABSENT, DecisionGraph, RelaxedHierarchyClassifier
 
 N_SPLITS, N_PER_KIND = 5, 24

@@ -27,7 +27,7 @@ from benchmarks.seen import Seen, look_at
 from fieldguide.features import find_largest
 from fieldguide.guide.familiarity import Familiarity, learn_familiarity, measure_nearest
 from fieldguide.guide.key_choice import KEY_C
-from fieldguide.guide.words import find_near
+from fieldguide.guide.nearest import find_near
 from fieldguide.identify import OneVsAllClassifier
 
 N_LEFT_OUT, N_SPLITS, N_OTHERS, N_PAGES = 10, 5, 400, 60

@@ -32,7 +32,7 @@ from fieldguide.features.vocabulary import (
     word_probabilities,
 )
 from fieldguide.features.word_support import N_NEAR, find_supported, pool_chances
-from fieldguide.guide.words import find_near
+from fieldguide.guide.nearest import find_near
 
 CALTECH = {
     "animal": "Leopards ant bass beaver brontosaurus butterfly cougar_body cougar_face crab "

@@ -427,8 +427,10 @@ def empty_guide(make_stand_in):
     return make_stand_in([], unreadable=[Unreadable("notes.txt", "it is not an image")])
 
 
-def draw_specimens(n_per_kind):
-    """A small collection with kinds and attributes: of nine, more than a page have eyes."""
+@pytest.fixture(scope="session")
+def specimens(request):
+    """A small collection with kinds and attributes: more than a page of them have eyes."""
+    n_per_kind = 2 if request.config.getoption("--few") else 9
     drawn = load_specimens(n_per_kind=n_per_kind, size_px=96)
     chosen = [i for i, k in enumerate(drawn.target) if k % 4 == 0]
     return Collection.from_arrays(
@@ -443,8 +445,7 @@ def draw_specimens(n_per_kind):
 @pytest.fixture(scope="session")
 def guide(request, build_once):
     """A small guide with a flat key, else built as any other."""
-    n_per_kind = 2 if request.config.getoption("--few") else 9
-    draw = partial(draw_specimens, n_per_kind)
+    draw = partial(request.getfixturevalue, "specimens")
     return build_once("drawn", draw, features="looks", key="ova")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldguide.features import Reduction, find_largest, reduce_rows
+from fieldguide.features import Reduction, find_close, find_largest, reduce_rows
 from fieldguide.guide import folder as files
 from fieldguide.guide import rows
 from fieldguide.guide.workspace import Workspace
@@ -20,6 +20,7 @@ NAME = "nearest"
 LEAST = 8192  # specimens, from which on candidates are looked for
 N_CANDIDATES = 256
 _FILE, _REDUCED = "models/nearest", "reduced"
+_WHOLE = 4096  # specimens, of which the nearest of each are found by whole rows
 _BLOCK = 1 << 25  # likenesses that are in memory at a time
 
 
@@ -95,6 +96,19 @@ def build(work: Workspace) -> None:
     reduced = work.built[NAME] = reduction.apply(X, n_jobs=work.n_jobs)
     files.write_model(work.draft, _FILE, reduction._asdict(), {})
     np.save(work.draft.new(files.feature_file(_REDUCED)), reduced)
+
+
+def find_near(
+    X: np.ndarray, n_near: int, *, reduced: np.ndarray | None = None, n_jobs: int | None = 1
+) -> np.ndarray:
+    """Return the nearest specimens of each, itself not among them, (n, min(n_near, n - 1)).
+
+    Of a large collection they are looked for in few directions; ``reduced`` are the rows in these,
+    where they are known.
+    """
+    if len(X) > _WHOLE:
+        X = reduce_rows(X, n_jobs=n_jobs) if reduced is None else reduced
+    return find_close(X, n_near, n_jobs=n_jobs)
 
 
 def reduce_specimens(work: Workspace) -> np.ndarray:

@@ -7,17 +7,16 @@ import numpy as np
 from scipy.special import softmax
 
 from fieldguide.errors import GuideError
-from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel, find_close
-from fieldguide.guide import annotation, rows, specimens
+from fieldguide.features import AttributeMatrix, TextVocabulary, WordModel
+from fieldguide.guide import annotation, nearest, rows, specimens
 from fieldguide.guide import folder as files
 from fieldguide.guide.annotation import Filled
-from fieldguide.guide.nearest import reduce_specimens
+from fieldguide.guide.nearest import find_near
 from fieldguide.guide.specimens import Table
 from fieldguide.guide.teaching import learn_word
 from fieldguide.guide.workspace import Workspace
 
 NAME = "words"
-_WHOLE = 4096  # specimens, of which rows are compared as they are
 
 
 class Words(NamedTuple):
@@ -35,8 +34,8 @@ def build(work: Workspace) -> None:
     table: Table = work.built[specimens.NAME]
     filled: Filled = work.built[annotation.NAME]
     X = work.built[rows.NAME].X
-    compared = X if len(X) <= _WHOLE else reduce_specimens(work)
-    near = find_close(compared, WordModel.N_NEAR, n_jobs=work.n_jobs)
+    reduced = work.built.get(nearest.NAME)
+    near = find_near(X, WordModel.N_NEAR, reduced=reduced, n_jobs=work.n_jobs)
     model = WordModel()
     logits, vocabulary, told = read_said(work), find_words(work), None
     if vocabulary is not None:

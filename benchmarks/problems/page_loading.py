@@ -155,8 +155,8 @@ def table(result: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {re.sub(r'/[^/]+[.]html|[?].*', '/…', page['page'])} | {page['KB']:.0f} | {page['requests']} "
-        f"| {page['elements']:,} | {page['painted, s']:.1f} | {page['shift']:.3f} "
+        f"| {re.sub(r'/[^/]+[.]html|[?].*', '/…', page['page'])} | {page['KB']:.0f} "
+        f"| {page['requests']} | {page['elements']:,} | {page['painted, s']:.1f} | {page['shift']:.3f} "
         f"| {page['whole, KB']:.0f} |"
         for page in result["pages"]
     ]

@@ -154,12 +154,12 @@ def table(result: dict[str, Any]) -> str:
         "| page | KB | requests | elements | painted, s | layout shift | KB, scrolled to the end |",
         "|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {re.sub(r'/[^/]+[.]html|[?].*', '/…', page['page'])} | {page['KB']:.0f} "
-        f"| {page['requests']} | {page['elements']:,} | {page['painted, s']:.1f} | {page['shift']:.3f} "
-        f"| {page['whole, KB']:.0f} |"
-        for page in result["pages"]
-    ]
+    for page in result["pages"]:
+        name = re.sub(r"/[^/]+[.]html|[?].*", "/…", page["page"])
+        lines.append(
+            f"| {name} | {page['KB']:.0f} | {page['requests']} | {page['elements']:,} "
+            f"| {page['painted, s']:.1f} | {page['shift']:.3f} | {page['whole, KB']:.0f} |"
+        )
     columns = ("KB", "requests", "elements", "painted, s", "shift")
     most = " | ".join(f"{BUDGETS[name]:,g}" if name in BUDGETS else "" for name in columns)
     return "\n".join([*lines, f"| *at most* | {most} | |"])

@@ -47,6 +47,7 @@ PROBLEMS = (
     "added_guide",
     "thousand_kinds",
     "other_libraries",
+    "whole_way",
     "attribute_tree",
     "attribute_detectors",
     "attribute_tree_detectors",

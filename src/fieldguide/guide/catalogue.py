@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,6 +133,7 @@ class Catalogue:
             os.close(open_regular(path))
             address = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
             self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
+            weakref.finalize(self, self._db.close)  # a guide is left, and seldom closed
             check_schema(self._db, _STATEMENTS, _EARLIER)
             self._db.execute("SELECT COUNT(*) FROM specimen").fetchone()
             self._add_later()

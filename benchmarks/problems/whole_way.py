@@ -25,6 +25,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
+from benchmarks.problems.second_look import split
 from fieldguide.datasets import load_specimens
 from fieldguide.features import FeatureStack, fit_whole
 from fieldguide.features.network import Network
@@ -166,17 +167,6 @@ def judge_names(
             told["ms a picture"].append(float(cost))
             told["training, s"].append(seconds)
     return found
-
-
-def split(target: np.ndarray, n_train: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to learn from and others: ``n_train`` of each kind, or half of it."""
-    rng, old, new = np.random.default_rng(seed), [], []
-    for kind in np.unique(target):
-        members = rng.permutation(np.flatnonzero(target == kind))
-        cut = n_train or len(members) // 2
-        old.append(members[:cut])
-        new.append(members[cut:])
-    return np.concatenate(old), np.concatenate(new)
 
 
 def judge_places(seen: dict[str, np.ndarray], truth: np.ndarray) -> dict[str, float]:
